@@ -57,9 +57,7 @@ def follow(args: argparse.Namespace, answer: Callable[[Catalog], tuple[str, int]
 
 def note_missing_lists(printer: ListPrinter, catalog: Catalog) -> None:
     """Say once which lists did not come and what is unknown without them; for scripts too, on standard error."""
-    from kymatui.domain.catalog.catalog_problems import problems_of_no_module
-
-    lists, others = problems_of_no_module(catalog.problems, catalog.feeds)
+    lists, others = catalog.problems_of_no_module
     problems = (*lists, *(problem for problem in others if problem.ref is None))
     printer.note(*(sanitize(problem.message) for problem in problems if problem.counts))
 

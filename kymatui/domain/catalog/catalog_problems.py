@@ -8,7 +8,6 @@ from typing import Final
 from kymatui.domain.catalog.rows import NAMING_LISTS, CheckedResource, ModuleRow
 from kymatui.domain.kubernetes.managed_fields import CATALOG_SYNC, created_by
 from kymatui.domain.kubernetes.object_meta import LABEL_SKIP
-from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma import module_templates, release_metas
 from kymatui.domain.kyma.kyma_keeper import statement_with_keeper
 from kymatui.domain.kyma.kymas import NO_CHANNEL, Kyma, read_kyma
@@ -137,38 +136,6 @@ def _feeds(world: ClusterIndex) -> Iterator[Problem]:
             yield Problem(severity, f"you may not list {name}{use}{detail}", Actor.CLUSTER, "", name)
         elif feed.state is FeedState.LIVE and detail:
             yield Problem(Severity.WARNING, f"{name}{detail}", Actor.CLUSTER, "", name)
-
-
-def problems_of_no_module(
-    problems: Iterable[Problem], feeds: Mapping[str, Feed]
-) -> tuple[tuple[Problem, ...], tuple[Problem, ...]]:
-    """Return the problems of lists that you may not read, or not read whole, and the others, all without a module.
-
-    Several lists are one problem: a user of one namespace knows why.
-    """
-    lists: dict[str, Problem] = {}
-    others: list[Problem] = []
-    for problem in problems:
-        name = problem.about if isinstance(problem.about, str) else ""
-        state = feeds[name].state if name in feeds and not name.startswith(CATALOG_FEED) else None
-        if not problem.module and state in (FeedState.FORBIDDEN, FeedState.LIVE):
-            lists[name] = problem
-        elif not problem.module:
-            others.append(problem)
-    if len(lists) < 2:
-        return tuple(lists.values()), tuple(others)
-    forbidden = [name for name in lists if feeds[name].state is FeedState.FORBIDDEN]
-    narrowed = [name for name in lists if feeds[name].state is FeedState.LIVE]
-    messages = {feeds[name].message for name in narrowed}
-    parts = []
-    if narrowed:
-        reason = messages.pop() if len(messages) == 1 else "only a part may be read"
-        parts.append(f"{reason} ({format_count(len(narrowed), 'list')})")
-    if forbidden:
-        parts.append(f"you may not list {forbidden[0] if len(forbidden) == 1 else f'{len(forbidden)} kinds'}")
-    parts.append("versions and states are partly unknown; `kymatui catalog -o json` has the reason for each list")
-    severity = min((problem.severity for problem in lists.values()), key=list(Severity).index)
-    return (Problem(severity, "; ".join(parts), Actor.CLUSTER),), tuple(others)
 
 
 _RECORDS: Final = {INVENTORY_FEED: "what kymatui installed", RELEASE_FEED: "what helm installed"}

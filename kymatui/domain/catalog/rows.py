@@ -13,7 +13,8 @@ from msgspec.structs import replace
 from kymatui.domain.installed import InstallationRun, RecordedInstallation
 from kymatui.domain.kubernetes.json_reader import Flaw
 from kymatui.domain.kubernetes.refs import ObjectRef
-from kymatui.domain.kyma.problems import Actor, Problem, Reason
+from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.kyma.problems import Actor, Problem, Reason, Severity
 from kymatui.domain.kyma.states import State, StateSource
 from kymatui.domain.kyma.versions import parse_version, same_version
 from kymatui.domain.modules.presence import UNFINISHED, Presence
@@ -22,7 +23,7 @@ from kymatui.domain.modules.risks import ModuleRisk
 from kymatui.domain.modules.state_checks import Evaluation
 from kymatui.domain.snapshot.cluster_index import INVENTORY_FEED, RELEASE_FEED
 from kymatui.domain.snapshot.missing_lists import ListGap, RowFact, UnknownFact, explain_missing, gap_of
-from kymatui.domain.snapshot.snapshots import CATALOG_FEED, Feed, is_namespaced_feed
+from kymatui.domain.snapshot.snapshots import CATALOG_FEED, Feed, FeedState, is_namespaced_feed
 from kymatui.domain.versions.drift import Drift
 from kymatui.domain.versions.evidence import Evidence, VersionSource, version_source
 from kymatui.domain.versions.refusals import Refusal
@@ -350,6 +351,36 @@ class Catalog(Struct, frozen=True, dict=True):
     def loading(self) -> UnknownFact | None:
         """Return the lists that are still loading and may add problems, None if all are loaded."""
         return UnknownFact(ListGap.LOADING, names) if (names := _loading(self.feeds)) else None
+
+    @property
+    def problems_of_no_module(self) -> tuple[tuple[Problem, ...], tuple[Problem, ...]]:
+        """Return the problems of lists that you may not read, or not read whole, and the others, all without a module.
+
+        Several lists are one problem: a user of one namespace knows why.
+        """
+        lists: dict[str, Problem] = {}
+        others: list[Problem] = []
+        for problem in self.problems:
+            name = problem.about if isinstance(problem.about, str) else ""
+            state = self.feeds[name].state if name in self.feeds and not name.startswith(CATALOG_FEED) else None
+            if not problem.module and state in (FeedState.FORBIDDEN, FeedState.LIVE):
+                lists[name] = problem
+            elif not problem.module:
+                others.append(problem)
+        if len(lists) < 2:
+            return tuple(lists.values()), tuple(others)
+        forbidden = [name for name in lists if self.feeds[name].state is FeedState.FORBIDDEN]
+        narrowed = [name for name in lists if self.feeds[name].state is FeedState.LIVE]
+        messages = {self.feeds[name].message for name in narrowed}
+        parts = []
+        if narrowed:
+            reason = messages.pop() if len(messages) == 1 else "only a part may be read"
+            parts.append(f"{reason} ({format_count(len(narrowed), 'list')})")
+        if forbidden:
+            parts.append(f"you may not list {forbidden[0] if len(forbidden) == 1 else f'{len(forbidden)} kinds'}")
+        parts.append("versions and states are partly unknown; `kymatui catalog -o json` has the reason for each list")
+        severity = min((problem.severity for problem in lists.values()), key=list(Severity).index)
+        return (Problem(severity, "; ".join(parts), Actor.CLUSTER),), tuple(others)
 
     @property
     def problem_count(self) -> int:

@@ -52,8 +52,10 @@ from kymatui.helm.rendering.releases import (
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.limits import YamlBudget
 from kymatui.helm.yaml.reading import load_exactly
+from kymatui.patterns import deferred
 
 SECRET: Final = GroupVersionKind("", "v1", "Secret")
+_LABEL_VALUE: Final = deferred(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 _APPLY_METHOD: Final = ""
 _LARGEST_SECRET: Final = 1024**2  # bytes of the values of a Secret, as API servers count them
 _ITEM: Final = 150  # bytes of an object in the inventory, about
@@ -218,7 +220,7 @@ class ReleaseStore:
     # reading
 
     def _history(self) -> list[_Revision]:
-        secrets = self._cluster.list(SECRET, self._namespace, labels=f"owner=helm,name={self._name}")
+        secrets = _release_secrets(self._cluster, self._namespace, self._name)
         revisions = [self._revision(secret) for secret in secrets]
         return sorted(revisions, key=lambda revision: revision.release.version)
 
@@ -368,7 +370,7 @@ def _least_size(chart: ChartRelease) -> int:
 
 def interrupted_values(cluster: Cluster, name: str, namespace: str) -> dict[str, Any] | None:
     """Return the user's values of a release's newest revision, also of one that is not deployed; None without one."""
-    secrets = cluster.list(SECRET, namespace, labels=f"owner=helm,name={name}")
+    secrets = _release_secrets(cluster, namespace, name)
     newest = max(map(from_secret, secrets), key=lambda release: release.version, default=None)
     return dict(newest.config) if newest is not None else None
 
@@ -437,3 +439,10 @@ def read_inventory(cluster: Cluster, clock: Clock, name: str, namespace: str) ->
     """Return the inventory of a name: from an ApplySet, else from a Helm release."""
     inventory = ApplySetStore(cluster, name, namespace).read()
     return inventory if inventory is not None else ReleaseStore(cluster, name, namespace, clock.now).read()
+
+
+def _release_secrets(cluster: Cluster, namespace: str, name: str) -> Sequence[Object]:
+    """Return the Secrets of a release; a name that cannot be the value of a label has none."""
+    if not _LABEL_VALUE.fullmatch(name):
+        return ()
+    return cluster.list(SECRET, namespace, labels=f"owner=helm,name={name}")

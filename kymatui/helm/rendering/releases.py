@@ -123,13 +123,18 @@ def decode_release(data: bytes | str, labels: Mapping[str, str] | None = None) -
         packed = base64.b64decode(data, validate=True)
         body = _unpack(packed) if packed.startswith(b"\x1f\x8b\x08") else packed
         document = read_json(body)
-    except (binascii.Error, ValueError, OSError, EOFError, zlib.error) as error:
+    except binascii.Error as error:
+        raise HelmError("a release cannot be read: its content is not base64") from error
+    except (OSError, EOFError, zlib.error) as error:
+        raise HelmError("a release cannot be read: its compressed content is damaged or cut off") from error
+    except ValueError as error:
         raise HelmError(f"a release cannot be read: {error}") from error
     if not isinstance(document, dict):
-        raise HelmError("a release cannot be read: it is no JSON object")
+        raise HelmError("a release cannot be read: it is not a JSON object")
+    _check_types(document, _TYPES, "")
     try:
         return _release(document, labels or {})
-    except (AttributeError, TypeError, ValueError) as error:
+    except ValueError as error:  # a time
         raise HelmError(f"a release cannot be read: {error}") from error
 
 
@@ -158,7 +163,14 @@ def from_secret(secret: Mapping[str, Any]) -> Release:
         data = base64.b64decode(secret["data"]["release"], validate=True)
     except (KeyError, TypeError, ValueError) as error:
         raise HelmError(f"Secret {name} has no release in it") from error
-    return decode_release(data, secret["metadata"].get("labels") or {})
+    try:
+        return decode_release(data, secret["metadata"].get("labels") or {})
+    except HelmError as error:
+        namespace = secret["metadata"].get("namespace")
+        raise HelmError(
+            f"Secret {f'{namespace}/' if namespace else ''}{name}: {error}",
+            hint="restore it from a backup, or delete it with `kubectl`",
+        ) from error
 
 
 def deployed(history: Iterable[Release]) -> Release | None:
@@ -267,24 +279,61 @@ def _hook_document(release_hook: ReleaseHook) -> dict[str, Any]:
     }
 
 
+_TEXTS: Final = ("name", "namespace", "manifest", "apply_method")
+_TYPES: Final[Mapping[str, Any]] = {
+    **dict.fromkeys(_TEXTS, str),
+    "version": int,
+    "chart": dict,
+    "config": dict,
+    "info": dict.fromkeys(("status", "description", "notes", "first_deployed", "last_deployed", "deleted"), str),
+    "hooks": [
+        {
+            **dict.fromkeys(("name", "kind", "path", "manifest"), str),
+            "weight": int,
+            **{name: [str] for name in ("events", "delete_policies", "output_log_policies")},
+            "last_run": dict.fromkeys(("phase", "started_at", "completed_at"), str),
+        }
+    ],
+}
+"""The types of a release's fields, each of which may be absent or null."""
+_TYPE_NAMES: Final = {str: "text", int: "a whole number", dict: "a map", list: "a list"}
+
+
+def _check_types(value: Any, expected: Any, path: str) -> None:
+    """Raise HelmError with the path of a field that has another type."""
+    if value is None:
+        return
+    kind: Any = expected if isinstance(expected, type) else type(expected)
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise HelmError(f"a release cannot be read: {path or 'it'} is not {_TYPE_NAMES[kind]}")
+    if isinstance(expected, dict):
+        for name, part in expected.items():
+            _check_types(value.get(name), part, f"{path}.{name}" if path else name)
+    elif isinstance(expected, list):
+        for number, item in enumerate(value):
+            _check_types(item, expected[0], f"{path}[{number}]")
+            if item is None:
+                raise HelmError(f"a release cannot be read: {path}[{number}] is empty")
+
+
 def _release(document: dict[str, Any], labels: Mapping[str, str]) -> Release:
     info = document.get("info") or {}
     return Release(
-        name=document.get("name", ""),
-        namespace=document.get("namespace", ""),
-        version=int(document.get("version", 0)),
-        status=_status(info.get("status", "")),
-        description=info.get("description", ""),
-        notes=info.get("notes", ""),
+        name=document.get("name") or "",
+        namespace=document.get("namespace") or "",
+        version=document.get("version") or 0,
+        status=_status(info.get("status") or ""),
+        description=info.get("description") or "",
+        notes=info.get("notes") or "",
         first_deployed=_time(info.get("first_deployed")),
         last_deployed=_time(info.get("last_deployed")),
         deleted=_time(info.get("deleted")),
         chart=document.get("chart") or {},
         config=document.get("config") or {},
-        manifest=document.get("manifest", ""),
+        manifest=document.get("manifest") or "",
         hooks=tuple(_hook(hook) for hook in document.get("hooks") or ()),
         labels={name: value for name, value in labels.items() if name not in _SYSTEM_LABELS},
-        apply_method=document.get("apply_method", ""),
+        apply_method=document.get("apply_method") or "",
     )
 
 
@@ -295,17 +344,17 @@ def _status(word: str) -> Status:
 def _hook(document: Mapping[str, Any]) -> ReleaseHook:
     run = document.get("last_run") or {}
     hook = Hook(
-        name=document.get("name", ""),
-        kind=document.get("kind", ""),
-        path=document.get("path", ""),
-        content=document.get("manifest", ""),
+        name=document.get("name") or "",
+        kind=document.get("kind") or "",
+        path=document.get("path") or "",
+        content=document.get("manifest") or "",
         events=tuple(document.get("events") or ()),
-        weight=int(document.get("weight", 0)),
+        weight=document.get("weight") or 0,
         delete_policies=tuple(document.get("delete_policies") or ()),
         output_log_policies=tuple(document.get("output_log_policies") or ()),
     )
     return ReleaseHook(
-        hook, HookRun(run.get("phase", ""), _time(run.get("started_at")), _time(run.get("completed_at")))
+        hook, HookRun(run.get("phase") or "", _time(run.get("started_at")), _time(run.get("completed_at")))
     )
 
 

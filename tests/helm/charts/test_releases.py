@@ -173,6 +173,51 @@ def test_what_is_no_release_is_refused(data: str) -> None:
         decode_release(data)
 
 
+def packed(document: object) -> str:
+    return base64.b64encode(json.dumps(document).encode()).decode()
+
+
+@pytest.mark.parametrize(
+    ("document", "reason"),
+    [
+        ({"info": {"status": []}}, "info.status is not text"),
+        ({"info": []}, "info is not a map"),
+        ({"name": {}}, "name is not text"),
+        ({"version": "1"}, "version is not a whole number"),
+        ({"version": True}, "version is not a whole number"),
+        ({"hooks": [1]}, "hooks[0] is not a map"),
+        ({"hooks": [None]}, "hooks[0] is empty"),
+        ({"hooks": [{"events": [{}]}]}, "hooks[0].events[0] is not text"),
+        ({"hooks": [{"last_run": {"phase": []}}]}, "hooks[0].last_run.phase is not text"),
+        ({"chart": "c"}, "chart is not a map"),
+        ({"info": {"deleted": "soon"}}, "Invalid isoformat string: 'soon'"),
+        ([], "it is not a JSON object"),
+    ],
+)
+def test_a_damaged_release_names_the_field(document: object, reason: str) -> None:
+    with pytest.raises(HelmError) as refused:
+        decode_release(packed(document))
+    assert str(refused.value) == f"a release cannot be read: {reason}"
+
+
+def test_fields_of_a_release_may_be_null() -> None:
+    names = ("name", "namespace", "version", "info", "chart", "config", "manifest", "hooks", "apply_method")
+    release = decode_release(packed(dict.fromkeys(names)))
+    assert (release.name, release.version, release.manifest, release.hooks) == ("", 0, "", ())
+    assert decode_release(packed({"info": dict.fromkeys(("status", "deleted"))})).status is Status.UNKNOWN
+
+
+def test_the_error_of_a_damaged_secret_names_it() -> None:
+    damaged = secret()
+    damaged["data"]["release"] = base64.b64encode(packed({"info": {"status": []}}).encode()).decode()
+    with pytest.raises(HelmError) as refused:
+        from_secret(damaged)
+    assert str(refused.value).startswith(f"Secret {damaged['metadata']['name']}: a release cannot be read")
+    damaged["metadata"]["namespace"] = "ns"
+    with pytest.raises(HelmError, match=f"Secret ns/{damaged['metadata']['name']}: "):
+        from_secret(damaged)
+
+
 def test_a_bomb_is_refused() -> None:
     with pytest.raises(HelmError):
         decode_release(base64.b64encode(gzip.compress(b"\0" * (129 << 20), 1)).decode())

@@ -16,7 +16,6 @@ from kymatui.cli.output.listing import Listing, ListPrinter, draw, is_table, no_
 from kymatui.cli.output.printing import document, print_line, print_message, print_text
 from kymatui.cli.session_arguments import is_remote
 from kymatui.domain.catalog.catalog_json import catalog_to_json, reports_json, row_json
-from kymatui.domain.catalog.catalog_problems import problems_of_no_module
 from kymatui.domain.catalog.catalog_schema import catalog_json_schema
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
@@ -195,7 +194,7 @@ class _Printer:
 
     def _problems(self, catalog: Catalog) -> None:
         """Print the problems that are in no row; a row has its own reason."""
-        lists, others = problems_of_no_module(catalog.problems, catalog.feeds)
+        lists, others = catalog.problems_of_no_module
         for text in (sanitize(problem.message) for problem in lists):
             if text not in self._said:
                 self._said.add(text)
@@ -242,7 +241,7 @@ def show(args: argparse.Namespace) -> int:
 
 
 def _print_problems(catalog: Catalog) -> None:
-    lists, others = problems_of_no_module(catalog.problems, catalog.feeds)
+    lists, others = catalog.problems_of_no_module
     for problem in lists:
         print_message(problem.message)
     for problem in others:
