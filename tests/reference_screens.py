@@ -9,7 +9,10 @@ from unittest.mock import MagicMock
 
 from textual.binding import Binding
 
-from kymatui.domain.catalog.catalog_columns import CATALOG_COLUMNS
+from kymatui.lists import catalog as catalog_list
+from kymatui.lists import control_plane
+from kymatui.lists import module as module_lists
+from kymatui.lists.columns import Column, ListColumn
 from kymatui.ui.application.fleet_app import FleetApp
 from kymatui.ui.application.kymatui_app import KymatuiApp
 from kymatui.ui.base.framed_screen import FramedScreen
@@ -32,15 +35,14 @@ from kymatui.ui.panes.resources_pane import ResourcesPane
 from kymatui.ui.panes.runtimes_pane import RuntimesPane
 from kymatui.ui.panes.table_pane import TablePane
 from kymatui.ui.panes.versions_pane import VersionsPane
-from kymatui.ui.presenters.catalog import catalog_columns, change_rows, context_rows, problem_rows
+from kymatui.ui.presenters.catalog import change_rows, context_rows, problem_rows
 from kymatui.ui.presenters.fleet import (
-    control_plane_reports,
     fleet_reports,
     forecast_rows,
     runtime_comparison,
     runtime_rows,
 )
-from kymatui.ui.presenters.module import component_rows, event_rows, object_tree, state_check_lines, version_rows
+from kymatui.ui.presenters.module import component_rows, object_tree
 from kymatui.ui.presenters.plans import deletion_stages, job_rows
 from kymatui.ui.screens import glossary_screen
 from kymatui.ui.screens.catalog_screen import CatalogScreen
@@ -59,7 +61,6 @@ from kymatui.ui.screens.jobs_screen import JobScreen, JobsScreen
 from kymatui.ui.screens.module_screen import ModuleScreen
 from kymatui.ui.screens.object_screen import ObjectScreen
 from kymatui.ui.screens.problems_screen import ProblemsScreen
-from kymatui.ui.viewmodels.columns import Column
 from kymatui.ui.widgets.document import Document
 from kymatui.ui.widgets.live_table import LiveTable
 from tests.documents import ROOT
@@ -82,7 +83,7 @@ CLUSTER: Final = (
         CatalogScreen,
         "Every module of the cluster, with a view for each channel. Below the table is the reason for the state of the "
         "module under the cursor, and who acts.",
-        columns=(*catalog_columns.COLUMNS, catalog_columns.OFFERED),
+        columns=(*catalog_list.COLUMNS, catalog_list.OFFERED),
         picture="catalog",
         pane=CatalogPane,
     ),
@@ -170,16 +171,16 @@ TABS: Final = (
     Page(
         ChecksPane,
         "The rules that decide the state: the expected value, the actual value, and the result of each.",
-        columns=state_check_lines.COLUMNS,
+        columns=module_lists.RULE_COLUMNS,
         picture="checks",
     ),
     Page(
         VersionsPane,
         "All versions that the catalog has, and what changes between two of them.",
-        columns=version_rows.COLUMNS,
+        columns=module_lists.VERSION_COLUMNS,
         picture="versions",
     ),
-    Page(EventsPane, "The events of the module's objects and Pods.", columns=event_rows.COLUMNS),
+    Page(EventsPane, "The events of the module's objects and Pods.", columns=module_lists.EVENT_COLUMNS),
     Page(DocumentsPane, "The module CRs, the template, the Manifest and the manager as YAML.", picture="yaml"),
     Page(HistoryPane, "What changed in the module while kymatui was open.", columns=change_rows.MODULE_COLUMNS),
 )
@@ -229,19 +230,19 @@ CONTROL_PLANE: Final = (
         SyncScreen,
         "The catalog sync of a runtime: which templates it gets, which it has, and why.",
         kind="sync",
-        columns=control_plane_reports.SYNC_COLUMNS,
+        columns=control_plane.SYNC_COLUMNS,
     ),
     Page(
         WindowsScreen,
         "The next maintenance window of each runtime, and the upgrades that wait for it.",
         kind="windows",
-        columns=control_plane_reports.WINDOW_COLUMNS,
+        columns=control_plane.WINDOW_COLUMNS,
     ),
     Page(
         WatchersScreen,
         "Every Watcher with the path of its events: Gateway, VirtualService, Service, webhook.",
         kind="watchers",
-        columns=control_plane_reports.WATCHER_COLUMNS,
+        columns=control_plane.WATCHER_COLUMNS,
     ),
 )
 DIALOGS: Final = (
@@ -408,10 +409,9 @@ def _section(page: Page) -> Iterator[str]:
     if page.owner is CatalogScreen:
         yield "\n| column | name in `:columns` | |\n|---|---|---|"
         for column in page.columns:
-            if column.id in CATALOG_COLUMNS:
-                yield f"| {column.title} | `{column.id}` | {CATALOG_COLUMNS[column.id]} |"
-            else:
-                yield f"| {column.title} | | the version of the channel, on the views of channels |"
+            assert isinstance(column, ListColumn)
+            name = f"`{column.id}`" if column.id in catalog_list.COLUMN_NAMES else ""
+            yield f"| {column.title} | {name} | {column.help} |"
     elif page.columns:
         yield f"\nColumns: {', '.join(column.title for column in page.columns)}."
     yield from _keys(page.owner, *([page.pane] if page.pane is not None else ()))

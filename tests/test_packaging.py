@@ -79,7 +79,6 @@ def test_the_version_and_the_screen_wait_for_no_catalog() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert {name for name in done.stdout.split() if name.startswith("kymatui.domain.")} <= {
         "kymatui.domain.catalog",
-        "kymatui.domain.catalog.catalog_columns",
         "kymatui.domain.kubernetes",
         "kymatui.domain.kubernetes.durations",
         "kymatui.domain.kubernetes.terminal_text",

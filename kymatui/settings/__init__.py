@@ -3,3 +3,5 @@
 settings = load_settings(os.environ)     # the file of KYMATUI_CONFIG, else in the platform's configuration folder
 settings.theme, settings.context("prod-eu").read_only
 """
+
+THEME_NAMES = ("dark", "light", "high-contrast", "colour-blind", "mono", "terminal")

@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kymatui.domain.catalog.catalog_columns import START_COLUMNS
 from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.errors import ConfigurationError, UnknownNameError, did_you_mean, nearest_names
-from kymatui.settings.options_schema import OPTIONS, THEME_NAMES, find_faults
+from kymatui.lists.catalog import START_COLUMNS
+from kymatui.settings import THEME_NAMES
+from kymatui.settings.options_schema import OPTIONS, find_faults
 
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"", "0", "false", "no", "off"})

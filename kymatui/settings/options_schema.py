@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
-from kymatui.domain.catalog.catalog_columns import CATALOG_COLUMNS, START_COLUMNS
 from kymatui.errors import did_you_mean, nearest_names
+from kymatui.lists.catalog import COLUMN_NAMES, START_COLUMNS
 from kymatui.patterns import deferred
+from kymatui.settings import THEME_NAMES
 
 OptionKind = Literal["text", "flag", "texts", "keys", "contexts"]
 
-THEME_NAMES = ("dark", "light", "high-contrast", "colour-blind", "mono", "terminal")
-COLUMN_NAMES = tuple(CATALOG_COLUMNS)
 ACCENTS = ("red", "orange", "yellow", "green", "blue", "purple", "grey")
 
 _KEY = deferred(r"[a-z0-9_+@]+|[A-Z]")

@@ -20,13 +20,13 @@ from typing import Any
 from textual.app import App, ComposeResult
 
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
+from kymatui.lists.columns import Cell, Column
 from kymatui.sandbox.fault_client import FaultClient
 from kymatui.sandbox.world.modules.module_manifest import module_definition
 from kymatui.sessions.cluster.catalog_session import CatalogSession, open_session
 from kymatui.sessions.cluster.session_options import SessionOptions
 from kymatui.ui.application.kymatui_app import KymatuiApp
-from kymatui.ui.viewmodels.columns import Column
-from kymatui.ui.viewmodels.row_list import Cell, Row
+from kymatui.ui.viewmodels.row_list import Row
 from kymatui.ui.viewmodels.sorting import SortOrder
 from kymatui.ui.widgets.live_table import LiveTable
 from tests.benchmarks.catalog_rows import names

@@ -19,7 +19,7 @@ from kymatui.cli.output.colours import COLUMNS, STATE_COLOURS, choose_colours
 from kymatui.cli.output.listing import ListPrinter
 from kymatui.cli.output.printing import table
 from kymatui.domain.kyma.problems import Severity
-from kymatui.domain.kyma.states import State
+from kymatui.domain.kyma.states import State, parse_state, state_rank
 from kymatui.domain.modules.presence import Presence
 from kymatui.domain.remote.catalog_sync import SyncStatus
 from kymatui.domain.remote.differences import LineVerdict
@@ -144,7 +144,8 @@ def test_rows_are_sorted_by_a_column_or_by_a_field(run: Run) -> None:
     lines = run("catalog", "--no-headers", "--sort-by", "STATE")[1].splitlines()
     by_state = [re.split(r"\s{2,}", line.strip()) for line in lines]
     states = [words[-1] for words in by_state]
-    assert states == sorted(states, key=str.casefold)
+    ranks = [state_rank(parse_state(state) or State.UNKNOWN) for state in states if parse_state(state)]
+    assert ranks == sorted(ranks), "the worst first, as on the screen"
     assert len(set(states)) > 1
     out = run("catalog", "--sort-by", "{.state}", "-o", "json")[1]
     fields = [one["state"] for one in json.loads(out)["modules"]]
@@ -160,7 +161,7 @@ def test_numbers_are_sorted_by_size(run: Run) -> None:
         line.split() for line in run("matrix --context kcp", "--no-headers", "--sort-by", "runtimes")[1].splitlines()
     ]
     counts = [int(row[1]) for row in rows]
-    assert counts == sorted(counts)
+    assert counts == sorted(counts, reverse=True), "the greatest first, as on the screen"
 
 
 def test_the_reason_stands_before_long_columns(run: Run) -> None:

@@ -10,7 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from kymatui.cli.main import main
-from kymatui.domain.catalog.catalog_schema import catalog_json_schema
+from kymatui.domain.catalog.catalog_json import catalog_json_schema
 from tests.adapters.clusters import serving, write_kubeconfig
 from tests.bundle.components import document, key_files, put
 from tests.ocm.components import signed

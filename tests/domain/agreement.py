@@ -14,13 +14,10 @@ from typing import Any, Final, NamedTuple
 from hypothesis import strategies as st
 
 from kymatui.cli.commands.fleet.compare import as_json as compare_json
-from kymatui.cli.commands.fleet.fleet import _row as fleet_cells
 from kymatui.cli.commands.fleet.fleet import _runtimes as fleet_listing
 from kymatui.cli.commands.fleet.windows import _json as window_json
-from kymatui.cli.commands.inspect.drift import _cells as drift_cells
 from kymatui.cli.commands.inspect.drift import _json as drift_json
 from kymatui.cli.commands.inspect.module import facts, module_json
-from kymatui.cli.commands.inspect.versions import _offer_json
 from kymatui.cli.output.audit_formats import as_json as audit_json
 from kymatui.cli.output.audit_formats import as_sarif
 from kymatui.domain.audit.report import audit_runtime, judge_findings
@@ -44,8 +41,12 @@ from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
 from kymatui.domain.whatif.catalog_change import CatalogChange
 from kymatui.domain.whatif.fleet_objects import build_fleet_objects
 from kymatui.domain.whatif.forecast import foresee
-from kymatui.ui.presenters.catalog.catalog_columns import ALL_MODULES
-from kymatui.ui.presenters.catalog.catalog_rows import ABSENT, explain_row, table_rows
+from kymatui.lists.catalog import DRIFT_COLUMNS
+from kymatui.lists.catalog_cells import CatalogEntry, explain_row
+from kymatui.lists.columns import ABSENT, cells_of, row_document
+from kymatui.lists.module import VERSION_COLUMNS, OfferEntry
+from kymatui.ui.presenters.catalog.catalog_rows import table_rows
+from kymatui.ui.presenters.catalog.catalog_views import ALL_MODULES
 from kymatui.ui.presenters.catalog.problem_rows import count_problems, problem_rows
 from kymatui.ui.presenters.fleet.fleet_reports import problem_rows as fleet_problem_rows
 from kymatui.ui.presenters.fleet.fleet_reports import wait_rows
@@ -135,7 +136,7 @@ def _catalog(catalog: Catalog) -> Iterator[Answer]:
         yield Answer("module -o json", name, "state", reports["kyma"], REPORTED)
         yield Answer("module -o json", name, "installed", reports["kymaVersion"], REPORTED)
         for offer in row.offers:
-            marks = _offer_json(row, offer)
+            marks = row_document(VERSION_COLUMNS, OfferEntry(row, offer))
             for key in ("installed", "desired"):
                 if marks[key]:
                     yield Answer("versions -o json", name, key, entry[key] and offer.version)
@@ -144,7 +145,7 @@ def _catalog(catalog: Catalog) -> Iterator[Answer]:
             yield Answer("drift -o json", name, "drift", found["kind"])
             for key in ("installed", "desired", "actor"):
                 yield Answer("drift -o json", name, key, found[key] or "")
-            yield Answer("drift", name, "actor", drift_cells(row)[-1])
+            yield Answer("drift", name, "actor", cells_of(DRIFT_COLUMNS, CatalogEntry(row))["actor"].plain)
     for line in build_matrix(catalog).rows:
         if line.unknown_installed is None:
             yield Answer("channels side by side", line.module, "installed", line.installed)
@@ -236,7 +237,7 @@ def _fleet(world: World, kyma: Kyma, catalog: Catalog) -> Iterator[Answer]:
     runtime, picture = fleet_of(world, kyma)
     key = (CONTROL, RUNTIME)
     listing = fleet_listing("kcp", [runtime], None)
-    (document,) = listing.document([runtime])["runtimes"]
+    (document,) = listing.document(listing.entries)["runtimes"]
     counts = {one.module: dict(one.counts) for one in version_matrix([runtime])}
     for module in document["modules"]:
         name = module["name"]
@@ -246,8 +247,8 @@ def _fleet(world: World, kyma: Kyma, catalog: Catalog) -> Iterator[Answer]:
             yield Answer("fleet -o json", name, "state", module["state"], REPORTED)
         yield Answer("matrix", name, "installed", next(iter(counts[name])) or None, REPORTED)
         yield from _fleet_module(module, catalog)
-    cells = dict(zip(listing.header, fleet_cells(runtime, _reason(listing, runtime), None), strict=True))
-    yield Answer("fleet -o wide", "", "actor of the runtime", cells["WHO ACTS"], "fleet of Kymas")
+    cells = cells_of(listing.columns, listing.entries[0])
+    yield Answer("fleet -o wide", "", "actor of the runtime", cells["actor"].plain, "fleet of Kymas")
     yield Answer(
         "fleet -o json",
         "",
@@ -278,12 +279,6 @@ def _fleet_module(module: Json, catalog: Catalog) -> Iterator[Answer]:
     assert module["actorSource"] == REPORTED
     assert bool(module["unknown"]) is (module["actor"] == Actor.UNKNOWN)
     yield Answer("fleet -o json", row.name, "actor", module["actor"] or "", REPORTED)
-
-
-def _reason(listing: Any, runtime: Runtime) -> Any:
-    from kymatui.domain.fleet.pending_actions import runtime_reason
-
-    return runtime_reason(runtime)
 
 
 def _screens(runtime: Runtime, picture: FleetSnapshot, catalog: Catalog | None, kind: str) -> Iterator[Answer]:

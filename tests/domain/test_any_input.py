@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from kymatui.domain.catalog.catalog import build_catalog
-from kymatui.domain.catalog.catalog_json import catalog_to_json
-from kymatui.domain.catalog.catalog_schema import catalog_json_schema
+from kymatui.domain.catalog.catalog_json import catalog_json_schema, catalog_to_json
 from kymatui.domain.catalog.channel_matrix import build_matrix
 from kymatui.domain.catalog.module_inputs import CatalogOptions
 from kymatui.domain.fleet.manifest_summary import ManifestSummary, read_summary

@@ -8,8 +8,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from kymatui.domain.catalog.catalog import build_catalog
-from kymatui.domain.catalog.catalog_json import catalog_to_json
-from kymatui.domain.catalog.catalog_schema import catalog_json_schema
+from kymatui.domain.catalog.catalog_json import catalog_json_schema, catalog_to_json
 from tests.domain.builders import NOW, deployment, gvk, kyma, meta, report, resource, snapshot, template
 
 RULES = [

@@ -10,8 +10,7 @@ from jsonschema import Draft202012Validator
 from msgspec.structs import replace
 
 from kymatui.domain.catalog.catalog import build_catalog
-from kymatui.domain.catalog.catalog_json import catalog_to_json
-from kymatui.domain.catalog.catalog_schema import catalog_json_schema
+from kymatui.domain.catalog.catalog_json import catalog_json_schema, catalog_to_json
 from kymatui.domain.catalog.object_tree import ObjectVisibility, build_tree
 from kymatui.domain.catalog.rows import NAMING_LISTS, ModuleRow
 from kymatui.domain.kyma_edit.label_edit import propose_labels

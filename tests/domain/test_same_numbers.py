@@ -18,8 +18,8 @@ from kymatui.domain.kyma.problems import Severity
 from kymatui.domain.kyma.versions import same_version
 from kymatui.domain.remote.runtime_pair import RuntimePair, join_snapshots
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
-from kymatui.ui.presenters.catalog.catalog_columns import ALL_MODULES
 from kymatui.ui.presenters.catalog.catalog_rows import table_rows
+from kymatui.ui.presenters.catalog.catalog_views import ALL_MODULES
 from kymatui.ui.presenters.catalog.problem_rows import count_problems, problem_rows, summarize_problems
 from tests.domain import builders as b
 from tests.ui.worlds import world

@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from kymatui.domain.catalog.catalog import build_catalog
-from kymatui.domain.catalog.catalog_json import catalog_to_json
-from kymatui.domain.catalog.catalog_schema import catalog_json_schema
+from kymatui.domain.catalog.catalog_json import catalog_json_schema, catalog_to_json
 from kymatui.domain.snapshot.snapshots import FeedState
 from kymatui.sessions.cluster.catalog_session import CatalogSession
 from tests.adapters.clusters import Cluster, eventually

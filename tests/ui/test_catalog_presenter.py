@@ -8,6 +8,7 @@ import pytest
 
 from kymatui.cli.commands.inspect.catalog import catalog_listing
 from kymatui.cli.commands.inspect.module import facts
+from kymatui.cli.output.listing import lines_of
 from kymatui.domain.catalog.rows import CatalogOrigin
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.maintenance_windows import MaintenanceWindow
@@ -17,14 +18,11 @@ from kymatui.domain.kyma.versions import Distance
 from kymatui.domain.modules.presence import Presence
 from kymatui.domain.snapshot.missing_lists import ListGap, RowFact, UnknownFact
 from kymatui.domain.versions.drift import Drift, DriftKind
-from kymatui.ui.presenters.catalog.catalog_columns import (
-    ALL_MODULES,
-    CatalogView,
-    catalog_views,
-    choose_columns,
-    columns_of,
-)
-from kymatui.ui.presenters.catalog.catalog_rows import ABSENT, explain_row, table_row, table_rows
+from kymatui.lists.catalog import choose_columns
+from kymatui.lists.catalog_cells import explain_row
+from kymatui.lists.columns import ABSENT
+from kymatui.ui.presenters.catalog.catalog_rows import table_row, table_rows
+from kymatui.ui.presenters.catalog.catalog_views import ALL_MODULES, CatalogView, catalog_views, columns_of
 from kymatui.ui.viewmodels.row_filter import parse_filter
 from kymatui.ui.viewmodels.sorting import SortOrder, arrange_rows
 from tests.ui.modules import DAY, NOW, catalog, module
@@ -61,8 +59,8 @@ def test_a_state_is_a_sign_and_a_word(more: dict[str, Any], text: str, tone: str
 def test_the_screen_and_the_command_have_the_same_word_for_a_state(state: State, presence: Presence) -> None:
     row = module("istio", state=state, presence=presence)
     listing = catalog_listing(catalog(row))
-    (cells,) = listing.lines(row)
-    word = cells[list(listing.header).index("STATE")]
+    (texts,) = lines_of(listing, listing.entries[0])
+    word = texts[[column.title for column in listing.columns].index("STATE")]
     assert cell("state", state=state, presence=presence)[0].split(" ", 1)[1] == word
     assert dict(facts(row))["state"] == word
 
@@ -163,7 +161,7 @@ def names(
     [
         (SortOrder("name"), ["cap", "istio", "keda", "nats"]),
         (SortOrder("name", descending=True), ["nats", "keda", "istio", "cap"]),
-        (SortOrder("installed"), ["cap", "nats", "istio", "keda"]),
+        (SortOrder("installed"), ["nats", "istio", "keda", "cap"]),
         (SortOrder("state"), ["nats", "keda", "cap", "istio"]),
         (SortOrder("drift"), ["istio", "cap", "keda", "nats"]),
         (SortOrder("age"), ["cap", "istio", "keda", "nats"]),

@@ -14,8 +14,10 @@ from kymatui.domain.modules.presence import Presence
 from kymatui.domain.snapshot.missing_lists import RowFact
 from kymatui.domain.snapshot.snapshots import Snapshot
 from kymatui.domain.versions.drift import DriftKind
-from kymatui.ui.presenters.catalog.catalog_columns import COLUMNS, CatalogView, catalog_views, columns_of
-from kymatui.ui.presenters.catalog.catalog_rows import ABSENT, table_row
+from kymatui.lists.catalog import COLUMNS
+from kymatui.lists.columns import ABSENT
+from kymatui.ui.presenters.catalog.catalog_rows import table_row
+from kymatui.ui.presenters.catalog.catalog_views import CatalogView, catalog_views, columns_of
 from tests.domain import builders as b
 from tests.ui.worlds import LIVE
 

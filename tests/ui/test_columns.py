@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kymatui.ui.viewmodels.columns import GAP, Column, fit_columns, with_arrow
+from kymatui.lists.columns import Column
+from kymatui.ui.viewmodels.columns import GAP, fit_columns, with_arrow
 
 NAME = Column("name", "NAME", 20, flex=1)
 STATE = Column("state", "STATE", 14)

@@ -9,10 +9,11 @@ import pytest
 from textual.pilot import Pilot
 
 from kymatui.adapters.files.context_memory import MOST_PINNED, ContextMemory
+from kymatui.lists.columns import Cell
 from kymatui.ui.application.kymatui_app import KymatuiApp
 from kymatui.ui.terminal.text_filters import ascii_only
 from kymatui.ui.viewmodels.row_filter import parse_filter
-from kymatui.ui.viewmodels.row_list import Cell, Row
+from kymatui.ui.viewmodels.row_list import Row
 from kymatui.ui.viewmodels.sorting import SortOrder, arrange_rows
 from kymatui.ui.widgets.row_table import PINNED
 from tests.domain import builders as b

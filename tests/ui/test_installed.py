@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from kymatui.domain.inventories import InventoryState
 from kymatui.domain.kyma.states import State
 from kymatui.ui.application.kymatui_app import KymatuiApp
-from kymatui.ui.presenters.catalog.catalog_columns import catalog_views
+from kymatui.ui.presenters.catalog.catalog_views import catalog_views
 from kymatui.ui.widgets.fact_list import Facts
 from tests.domain.test_installed import applied, inventory, record, release, workload
 from tests.ui.driving import cell, ready, shown, table, text, text_of, until

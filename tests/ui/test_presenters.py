@@ -28,6 +28,7 @@ from kymatui.domain.snapshot.object_index import index_objects
 from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot, namespaced_feed
 from kymatui.errors import UnreachableError
+from kymatui.lists.columns import Cell, Column, natural_key
 from kymatui.ui.connection.connection_status import connection_banner, describe_connection
 from kymatui.ui.navigation.key_help import KeyHelp, group_keys, group_of, join_keys, key_name, keymap_problems
 from kymatui.ui.presenters.catalog import change_rows, channel_matrix, problem_rows
@@ -36,10 +37,9 @@ from kymatui.ui.presenters.module import event_rows, module_facts, state_check_l
 from kymatui.ui.presenters.module.object_tree import foldable_keys, tree_branches, tree_rows
 from kymatui.ui.terminal.file_saving import as_file_name, save_file, save_new_file
 from kymatui.ui.terminal.text_filters import ascii_only
-from kymatui.ui.viewmodels.columns import Column
 from kymatui.ui.viewmodels.row_filter import parse_filter
-from kymatui.ui.viewmodels.row_list import Cell, Row
-from kymatui.ui.viewmodels.sorting import SortOrder, arrange_rows, natural_key
+from kymatui.ui.viewmodels.row_list import Row
+from kymatui.ui.viewmodels.sorting import SortOrder, arrange_rows
 from kymatui.ui.viewmodels.table_export import export_table
 from tests.domain import builders as b
 from tests.ui.worlds import LIVE, world

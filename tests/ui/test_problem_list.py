@@ -8,9 +8,10 @@ from msgspec.structs import replace
 from kymatui.actions.session import Session
 from kymatui.domain.snapshot.snapshots import Feed, FeedState
 from kymatui.errors import UnreachableError
+from kymatui.lists.columns import Cell
 from kymatui.ui.application.kymatui_app import KymatuiApp
 from kymatui.ui.presenters.catalog.problem_rows import problem_line
-from kymatui.ui.viewmodels.row_list import Cell, Row
+from kymatui.ui.viewmodels.row_list import Row
 from tests.domain import builders as b
 from tests.ui.driving import SIZE, ready, shown, table, text, until
 from tests.ui.worlds import LIVE, StillSession, app_on, world

@@ -9,8 +9,8 @@ from textual.app import App, ComposeResult
 from textual.geometry import Region
 from textual.strip import Strip
 
-from kymatui.ui.viewmodels.columns import Column
-from kymatui.ui.viewmodels.row_list import Cell, Row, displayed_first, rows_with
+from kymatui.lists.columns import Cell, Column
+from kymatui.ui.viewmodels.row_list import Row, displayed_first, rows_with
 from kymatui.ui.viewmodels.sorting import SortOrder
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable

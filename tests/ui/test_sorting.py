@@ -28,14 +28,17 @@ from kymatui.domain.kyma.states import State
 from kymatui.domain.kyma.versions import parse_version
 from kymatui.domain.plans.jobs import Job, JobState
 from kymatui.domain.snapshot.object_index import ObjectIndex
-from kymatui.ui.presenters.catalog import catalog_columns, change_rows
+from kymatui.lists.catalog import COLUMNS as CATALOG_COLUMNS
+from kymatui.lists.columns import ABSENT, Column
+from kymatui.lists.control_plane import WINDOW_COLUMNS
+from kymatui.lists.fleet import GROUP_COLUMNS
+from kymatui.lists.module import EVENT_COLUMNS, VERSION_COLUMNS
 from kymatui.ui.presenters.catalog import catalog_rows as catalog_words
-from kymatui.ui.presenters.catalog.catalog_rows import ABSENT
+from kymatui.ui.presenters.catalog import catalog_views, change_rows
 from kymatui.ui.presenters.fleet import control_plane_reports, fleet_reports, runtime_rows
 from kymatui.ui.presenters.module import event_rows, version_rows
 from kymatui.ui.presenters.plans import job_rows
 from kymatui.ui.screens.fleet.fleet_list_screens import RecentChangesScreen
-from kymatui.ui.viewmodels.columns import Column
 from kymatui.ui.viewmodels.row_filter import parse_filter
 from kymatui.ui.viewmodels.row_list import Row
 from kymatui.ui.viewmodels.sorting import SortOrder, arrange_rows
@@ -55,7 +58,7 @@ def some(kind: str, name: str) -> ObjectRef:
 
 
 def of_catalog(numbers: Sequence[int]) -> Rows:
-    view = catalog_columns.CatalogView("2", "fast", "fast")
+    view = catalog_views.CatalogView("2", "fast", "fast")
     found = [
         module(
             f"m{i}",
@@ -67,7 +70,7 @@ def of_catalog(numbers: Sequence[int]) -> Rows:
         )
         for i, n in enumerate(numbers)
     ]
-    columns = catalog_columns.columns_of(view, catalog_columns.COLUMNS)
+    columns = catalog_views.columns_of(view, CATALOG_COLUMNS)
     return columns, [catalog_words.table_row(one, view, NOW) for one in found]
 
 
@@ -114,7 +117,7 @@ def of_events(numbers: Sequence[int]) -> Rows:
             GroupVersionKind("operator.kyma-project.io", "v1", resource["kind"]), "kyma-system", "default"
         ),
     )
-    return event_rows.COLUMNS, event_rows.event_lines(row, b.snapshot(events=found), b.NOW, ObjectIndex.of(()))
+    return EVENT_COLUMNS, event_rows.event_lines(row, b.snapshot(events=found), b.NOW, ObjectIndex.of(()))
 
 
 def of_jobs(numbers: Sequence[int]) -> Rows:
@@ -131,19 +134,19 @@ def of_windows(numbers: Sequence[int]) -> Rows:
         )
         for i, n in enumerate(numbers)
     ]
-    return control_plane_reports.WINDOW_COLUMNS, control_plane_reports.windows_report(found, (), NOW).rows
+    return WINDOW_COLUMNS, control_plane_reports.windows_report(found, (), NOW).rows
 
 
 def of_versions(numbers: Sequence[int]) -> Rows:
     offers = tuple(
         Offer(f"1.{n}.0", some("ModuleTemplate", f"t{i}"), CatalogOrigin.KYMA) for i, n in enumerate(numbers)
     )
-    return version_rows.COLUMNS, version_rows.offer_lines(module("m", offers=offers))
+    return VERSION_COLUMNS, version_rows.offer_lines(module("m", offers=offers))
 
 
 def of_groups(numbers: Sequence[int]) -> Rows:
     found = [replace(one, plan=f"p{i}") for i, one in enumerate(runtimes(numbers)) for _ in range(i % 4 + 1)]
-    return runtime_rows.GROUP_COLUMNS, runtime_rows.group_rows(found, "plan")
+    return GROUP_COLUMNS, runtime_rows.group_rows(found, "plan")
 
 
 def of_runtimes(numbers: Sequence[int]) -> Rows:

@@ -9,9 +9,11 @@ from xml.etree import ElementTree
 
 from kymatui import __version__
 from kymatui.cli.output.html_page import html_page, html_rows, html_text
-from kymatui.domain.catalog.catalog_json import actor_json, unknown_json
+from kymatui.domain.catalog.catalog_json import unknown_json
 from kymatui.domain.kubernetes.object_meta import format_time
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
+from kymatui.lists.audit import FINDING_COLUMNS, FindingEntry
+from kymatui.lists.columns import row_document
 
 if TYPE_CHECKING:
     from kymatui.domain.audit.findings import AuditFinding
@@ -46,21 +48,8 @@ def as_json(report: AuditReport) -> Json:
 
 
 def _finding(item: AuditFinding) -> Json:
-    return {
-        "rule": item.rule.id,
-        "severity": item.severity.value,
-        "module": item.module or None,
-        "object": item.object or None,
-        **({"runtime": item.runtime} if item.runtime else {}),
-        "path": item.path or None,
-        "value": item.value or None,
-        "since": stamp(item.since),
-        "message": item.message,
-        "actor": actor_json(item.actor),
-        "whoActs": actor_json(item.actor),  # deprecated: `actor`
-        "remedy": item.rule.remedy,
-        "fingerprint": item.fingerprint,
-    }
+    runtime = {"runtime": item.runtime} if item.runtime else {}
+    return {**row_document(FINDING_COLUMNS, FindingEntry(item)), **runtime}
 
 
 def as_sarif(report: AuditReport) -> Json:

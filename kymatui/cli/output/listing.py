@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from msgspec import Struct
 
 from kymatui.cli.output.printing import document, markdown, print_message, print_text, table
-from kymatui.domain.kubernetes.durations import parse_age
 from kymatui.domain.kubernetes.jsonpath import JsonPathError, find_values, render_template
 from kymatui.errors import UnknownNameError, UsageError
+from kymatui.lists.columns import ListColumn, in_order, natural_key, with_age
 
 if TYPE_CHECKING:
     from kymatui.domain.catalog.rows import Catalog
@@ -25,24 +25,21 @@ T = TypeVar("T")
 class Listing(Struct, Generic[T], frozen=True, kw_only=True):
     """What a command lists.
 
-    lines     the lines of an entry in the table; most have one
+    columns   the columns of the list; screens have the same
+    rows      the rows of an entry in the table; most have one, the entry itself
     document  the JSON of these entries with what belongs to them
     name      what `-o name` prints of an entry: the name as other commands take it
     item      the entry's JSON, for `--sort-by .path`; None if entries have none
-    wide      columns of `-o wide` and Markdown only
-    spare     columns that a narrow terminal can do without, in this order
     below     what follows the table, for people
     empty     what is printed instead of a table without rows
     """
 
-    header: Sequence[str]
+    columns: Sequence[ListColumn[Any]]
     entries: Sequence[T]
-    lines: Callable[[T], Sequence[Sequence[str]]]
     document: Callable[[Sequence[T]], Mapping[str, Any]]
     name: Callable[[T], str]
     item: Callable[[T], Any] | None = None
-    wide: Collection[str] = ()
-    spare: Sequence[str] = ()
+    rows: Callable[[T], Sequence[Any]] = lambda entry: (entry,)
     below: Sequence[str] = ()
     empty: str = ""
 
@@ -86,7 +83,7 @@ def render(listing: Listing[T], args: argparse.Namespace) -> str:
     bare = args.no_headers and form != "md"
     if not entries and listing.empty:
         return "" if bare else listing.empty
-    drawn = draw(listing, [line for entry in entries for line in listing.lines(entry)], form, headers=not bare)
+    drawn = draw(listing, [line for entry in entries for line in lines_of(listing, entry)], form, headers=not bare)
     return drawn if bare else "\n\n".join([drawn, *listing.below])
 
 
@@ -111,46 +108,51 @@ def render_document(value: Mapping[str, Any], form: str, *, one_line: bool = Fal
         raise UsageError(f"invalid JSONPath: {error}", hint="example: -o jsonpath='{.modules[*].name}'") from error
 
 
+def lines_of(listing: Listing[T], entry: T) -> list[list[str]]:
+    """Return the lines of an entry in the table, with the texts of all columns."""
+    now = time.time()
+    return [[with_age(column.cell(row), now).plain for column in listing.columns] for row in listing.rows(entry)]
+
+
 def draw(listing: Listing[Any], rows: Sequence[Sequence[str]], form: str, *, headers: bool = True) -> str:
-    """Return rows of the listing as a table; `-o wide` has more columns, and no line is folded."""
+    """Return lines of the listing as a table; `-o wide` has more columns, and no line is folded."""
     is_wide = form in ("wide", "md")
-    at = [index for index, title in enumerate(listing.header) if is_wide or title not in listing.wide]
-    header, cells = [listing.header[index] for index in at], [[row[index] for index in at] for row in rows]
+    at = [place for place, column in enumerate(listing.columns) if is_wide or not column.wide]
+    columns, cells = [listing.columns[place] for place in at], [[row[place] for place in at] for row in rows]
+    header = [column.title for column in columns]
     if form == "md":
         return markdown(header, cells)
-    return table(header, cells, spare=() if is_wide else listing.spare, headers=headers, folds=not is_wide)
+    optional = sorted((column for column in columns if column.priority), key=lambda column: -column.priority)
+    spare = () if is_wide else [column.title for column in optional]
+    return table(header, cells, spare=spare, headers=headers, folds=not is_wide)
 
 
 # the order
 
 
 def sorted_entries(listing: Listing[T], by: str) -> list[T]:
-    """Return the entries by a column, or by a JSONPath in their JSON; what has no value comes last."""
+    """Return the entries by a column as screens sort them, or by a JSONPath in their JSON; without a value last."""
     if not by:
         return list(listing.entries)
     if listing.item is not None and by[0] in ".{":
         keys = [_json_key(by, listing.item(entry)) for entry in listing.entries]
-    else:
-        column = _column(listing.header, by)
-        cells = [listing.lines(entry)[0][column] for entry in listing.entries]
-        ages = [parse_age(cell) for cell in cells]
-        are_ages = all(age is not None for age, cell in zip(ages, cells, strict=True) if cell)
-        keys = [_key(age if are_ages else cell) for age, cell in zip(ages, cells, strict=True)]
-    order = sorted(range(len(keys)), key=keys.__getitem__)
-    return [listing.entries[index] for index in order]
+        order = sorted(range(len(keys)), key=keys.__getitem__)
+        return [listing.entries[place] for place in order]
+    column = _column(listing.columns, by)
+    return in_order(
+        listing.entries,
+        lambda entry: column.cell(listing.rows(entry)[0]),
+        descending=column.falls,
+    )
 
 
-def _column(header: Sequence[str], name: str) -> int:
-    plain = _plain(name)
-    for index, title in enumerate(header):
-        if _plain(title) == plain:
-            return index
-    known = [title.lower() for title in header]
+def _column(columns: Sequence[ListColumn[Any]], name: str) -> ListColumn[Any]:
+    """Return the column of a title, or of the name that the configuration has for it."""
+    for column in columns:
+        if column.is_named(name):
+            return column
+    known = [column.title.lower() for column in columns]
     raise UnknownNameError.near("column", name, known, hint=f"columns: {', '.join(known)}")
-
-
-def _plain(title: str) -> str:
-    return re.sub(r"[\s_-]", "", title.casefold())
 
 
 def _json_key(path: str, item: Any) -> tuple[Any, ...]:
@@ -165,7 +167,4 @@ def _key(value: Any) -> tuple[Any, ...]:
     """Return a key by which numbers come by size, also within a text (1.9 before 1.10), and nothing comes last."""
     if value is None or value == "":
         return (2,)
-    if isinstance(value, int | float):
-        return (0, value)
-    parts = re.split(r"(\d+)", str(value).casefold())
-    return (1, [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts if part])
+    return (0, value) if isinstance(value, int | float) else (1, natural_key(str(value)))

@@ -33,10 +33,3 @@ def parse_duration(text: str) -> float | None:
         return None
     seconds = sum(float(number) * _UNITS[unit] for number, unit in parts)
     return seconds if seconds < _LONGEST else None
-
-
-def parse_age(text: str) -> float | None:
-    """Return the seconds of what `format_duration` returned, None for any other text."""
-    if text[-1:] == "d" and text[:-1].isdecimal():
-        return float(text[:-1]) * 86400
-    return parse_duration(text)

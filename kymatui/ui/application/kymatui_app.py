@@ -17,6 +17,7 @@ from kymatui.actions.session import Session
 from kymatui.adapters.files.context_memory import ContextMemory
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.errors import ConfigurationError, KymatuiError
+from kymatui.lists.columns import SIGNS
 from kymatui.settings.config_file import Settings
 from kymatui.settings.options_schema import ACCENTS
 from kymatui.ui.application.navigator import Navigator
@@ -34,7 +35,6 @@ from kymatui.ui.navigation.command_table import ScreenCommand
 from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.navigation.key_help import keymap_problems
 from kymatui.ui.screens.catalog_screen import CatalogScreen
-from kymatui.ui.terminal.glyphs import SIGNS
 from kymatui.ui.terminal.text_filters import AsciiFilter, ForeignTextFilter
 from kymatui.ui.terminal.themes import THEMES, begin_with_theme, default_state_colours, styles_dir
 from kymatui.ui.widgets.fact_list import Facts

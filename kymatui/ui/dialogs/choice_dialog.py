@@ -10,11 +10,12 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.lists.columns import Cell, Column
 from kymatui.ui.base.first_paint import FirstPaintModal
 from kymatui.ui.terminal.plain_widgets import Static, Vertical
-from kymatui.ui.viewmodels.columns import GAP, Column
+from kymatui.ui.viewmodels.columns import GAP
 from kymatui.ui.viewmodels.questions import ChoiceOption, Question
-from kymatui.ui.viewmodels.row_list import Cell, Row
+from kymatui.ui.viewmodels.row_list import Row
 from kymatui.ui.widgets.plan_widgets import PlanTable
 from kymatui.ui.widgets.row_table import RowTable
 from kymatui.ui.widgets.tone_styles import with_tone

@@ -10,15 +10,14 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
-from kymatui.domain.catalog.catalog_columns import CATALOG_COLUMNS
 from kymatui.errors import KymatuiError
+from kymatui.lists.catalog import COLUMNS
+from kymatui.lists.columns import Cell, Column, pick
 from kymatui.settings.config_file import config_path
 from kymatui.ui.base.first_paint import FirstPaintModal
 from kymatui.ui.base.screen_keys import key_for
-from kymatui.ui.presenters.catalog.catalog_columns import COLUMNS
 from kymatui.ui.terminal.plain_widgets import Static, Vertical
-from kymatui.ui.viewmodels.columns import Column
-from kymatui.ui.viewmodels.row_list import Cell, Row
+from kymatui.ui.viewmodels.row_list import Row
 from kymatui.ui.widgets.row_table import RowTable
 
 _ACTIONS = (
@@ -78,11 +77,11 @@ class ColumnsScreen(FirstPaintModal[tuple[str, ...] | None]):
 
     def _row(self, name: str) -> Row:
         shown = name in self._shown
-        title = next(column.title for column in COLUMNS if column.id == name)
+        (column,) = pick(COLUMNS, name)
         cells = {
             "shown": Cell("[x]" if shown else "[ ]", "ready" if shown else "muted"),
-            "column": Cell(title, "strong" if shown else "muted"),
-            "help": Cell(CATALOG_COLUMNS[name], "muted"),
+            "column": Cell(column.title, "strong" if shown else "muted"),
+            "help": Cell(column.help, "muted"),
         }
         return Row(name, cells)
 

@@ -10,19 +10,11 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.lists.catalog import COLUMN_NAMES, OFFERED, CatalogColumn, choose_columns
 from kymatui.ui.navigation.command_table import ScreenCommand, unknown_name
 from kymatui.ui.panes.table_pane import TablePane
-from kymatui.ui.presenters.catalog.catalog_columns import (
-    ALL_MODULES,
-    COLUMNS,
-    OFFERED,
-    CatalogView,
-    catalog_views,
-    choose_columns,
-    columns_of,
-)
+from kymatui.ui.presenters.catalog.catalog_views import ALL_MODULES, CatalogView, catalog_views, columns_of
 from kymatui.ui.presenters.catalog.table_notices import table_notice
-from kymatui.ui.viewmodels.columns import Column
 from kymatui.ui.viewmodels.row_list import Row
 from kymatui.ui.viewmodels.sorting import SortOrder
 from kymatui.ui.widgets.live_table import LiveTable
@@ -155,7 +147,7 @@ class CatalogPane(TablePane):
         module = catalog.row(key) if catalog is not None and key is not None else None
         if module is None:
             return Content("")
-        from kymatui.ui.presenters.catalog.catalog_rows import SIGNATURE_TONES, explain_row
+        from kymatui.lists.catalog_cells import SIGNATURE_TONES, explain_row
 
         reason = explain_row(module)
         signature = self._signatures(catalog).get(module.name) if catalog is not None else None
@@ -223,18 +215,15 @@ class CatalogPane(TablePane):
             self.action_columns()
 
 
-COLUMN_NAMES = tuple(column.id for column in COLUMNS)
-
-
 class ColumnChoice:
     """Chosen columns of one screen, applied to its `table`."""
 
     def __init__(self, table: Callable[[], LiveTable]) -> None:
         self._table = table
-        self._chosen: tuple[Column, ...] = ()
+        self._chosen: tuple[CatalogColumn, ...] = ()
 
     @property
-    def chosen(self) -> Sequence[Column]:
+    def chosen(self) -> Sequence[CatalogColumn]:
         return self._chosen
 
     def choose(self, names: Sequence[str]) -> None:

@@ -14,6 +14,7 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.modules.state_checks import CheckMode
 from kymatui.domain.modules.status_paths import evaluate_path
 from kymatui.domain.snapshot.snapshots import Snapshot
+from kymatui.lists.module import RULE_COLUMNS
 from kymatui.ui.base.screen_keys import key_for
 from kymatui.ui.panes.pane import Pane
 from kymatui.ui.presenters.module import state_check_lines
@@ -49,7 +50,7 @@ class ChecksPane(Pane):
 
     def compose(self) -> ComposeResult:
         yield Facts(id="headline")
-        yield LiveTable(state_check_lines.COLUMNS, id="rules", opens=self.TABLE_OPENS)
+        yield LiveTable(RULE_COLUMNS, id="rules", opens=self.TABLE_OPENS)
         yield Facts(id="order")
         yield Input(placeholder="path to evaluate, such as status.state", id="path", classes="typing", compact=True)
         yield Facts(id="found")

@@ -15,10 +15,11 @@ from kymatui.domain.catalog.module_events import module_objects
 from kymatui.domain.catalog.rows import ModuleRow
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.snapshot.snapshots import Snapshot
+from kymatui.lists.catalog_cells import Explanation, explain_row
+from kymatui.lists.module import EVENT_COLUMNS
 from kymatui.ui.connection.cluster_link import FollowedObjects
 from kymatui.ui.panes.object_view import ObjectView
 from kymatui.ui.panes.pane import Pane
-from kymatui.ui.presenters.catalog.catalog_rows import Explanation, explain_row
 from kymatui.ui.presenters.catalog.change_rows import MODULE_COLUMNS, change_rows, change_subjects, format_change
 from kymatui.ui.presenters.module import event_rows, module_facts
 from kymatui.ui.terminal.plain_widgets import Horizontal, Static
@@ -213,7 +214,7 @@ class EventsPane(Pane):
         self._refs: Mapping[str, ObjectRef] = {}
 
     def compose(self) -> ComposeResult:
-        yield LiveTable(event_rows.COLUMNS, id="events", sort=SortOrder("age"))
+        yield LiveTable(EVENT_COLUMNS, id="events", sort=SortOrder("age"))
         yield Static("", id="no-events", classes="nothing")
 
     def target(self) -> Widget:

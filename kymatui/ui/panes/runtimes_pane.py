@@ -123,9 +123,9 @@ class RuntimesPane(TablePane):
 
     def _set_columns(self) -> bool:
         """Set the columns; return whether the kind of lines changed."""
-        from kymatui.ui.presenters.fleet.runtime_rows import COLUMNS, GROUP_COLUMNS
+        from kymatui.ui.presenters.fleet.runtime_rows import COLUMNS, GROUP_TABLE
 
-        columns = GROUP_COLUMNS if self.group else COLUMNS
+        columns = GROUP_TABLE if self.group else COLUMNS
         if columns is not self._shown_columns:
             self._shown_columns = columns
             table = self.table

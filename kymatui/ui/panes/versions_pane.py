@@ -19,6 +19,7 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.module_templates import ModuleTemplate, read_template
 from kymatui.domain.snapshot.snapshots import Snapshot
 from kymatui.errors import DefectError
+from kymatui.lists.module import VERSION_COLUMNS
 from kymatui.sessions.fetching import FetchOptions, LazyFetcher
 from kymatui.ui.connection.remote_reading import read_remote
 from kymatui.ui.navigation.history import template_component_step
@@ -64,7 +65,7 @@ class VersionsPane(Pane):
 
     def compose(self) -> ComposeResult:
         newest_first = SortOrder("version", descending=True)
-        yield LiveTable(version_rows.COLUMNS, id="offers", sort=newest_first, copied="version", opens=self.TABLE_OPENS)
+        yield LiveTable(VERSION_COLUMNS, id="offers", sort=newest_first, copied="version", opens=self.TABLE_OPENS)
         with TextScroll(id="changes-box"):
             yield Facts(id="changes")
 

@@ -10,11 +10,11 @@ from textual.app import ComposeResult
 from textual.content import Content
 
 from kymatui.domain.catalog.glossary import GLOSSARY
+from kymatui.lists.columns import Cell, Column
 from kymatui.ui.base.framed_screen import ListScreen
 from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.terminal.plain_widgets import Static
-from kymatui.ui.viewmodels.columns import Column
-from kymatui.ui.viewmodels.row_list import Cell, Row
+from kymatui.ui.viewmodels.row_list import Row
 from kymatui.ui.viewmodels.sorting import SortOrder
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable

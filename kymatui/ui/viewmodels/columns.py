@@ -6,28 +6,13 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from msgspec.structs import replace
 from rich.cells import cell_len
 
+from kymatui.lists.columns import Column
+
 if TYPE_CHECKING:
     from kymatui.ui.viewmodels.row_list import Row
-
-
-class Column(Struct, frozen=True):
-    """One column: `width` in cells, `flex` is its share of the remaining width.
-
-    `priority` 0 is always displayed; of the others, the highest is hidden first on a narrow terminal.
-    """
-
-    id: str
-    title: str
-    width: int
-    flex: int = 0
-    priority: int = 0
-    right: bool = False
-    falls: bool = False
-    """Whether the greatest value comes first when the column is sorted for the first time: counts and times do."""
 
 
 GAP = 2  # cells between two columns

@@ -6,21 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct, field
 
+from kymatui.lists.columns import Cell
 from kymatui.structs import hash_by
-
-
-class Cell(Struct, frozen=True):
-    """Text and its tone; the tone repeats in colour what the text says.
-
-    `order` is the sort value where the text sorts wrongly: versions, durations, severities. A text with the age of
-    `since`, in seconds of the Unix clock, advances with the time. `short` is drawn where the text does not fit.
-    """
-
-    text: str
-    tone: str = ""
-    order: object = None
-    since: float | None = None
-    short: str = ""
 
 
 class Row(Struct, frozen=True):

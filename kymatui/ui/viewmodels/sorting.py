@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable
-from functools import lru_cache
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kymatui.domain.kubernetes.durations import format_duration
+from kymatui.lists.columns import in_order, with_age
 from kymatui.ui.viewmodels.row_filter import RowFilter
-from kymatui.ui.viewmodels.row_list import EMPTY, Cell, Row
+from kymatui.ui.viewmodels.row_list import EMPTY, Row
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
-_DIGITS = re.compile(r"(\d{1,18})")
 
 
 class SortOrder(Struct, frozen=True):
@@ -43,9 +40,7 @@ def _sorted(chosen: list[Row], sort: SortOrder | None) -> list[Row]:
     if sort is None or not sort.column:
         return chosen
     column = sort.column
-    known = [row for row in chosen if row.cells.get(column, EMPTY).text]
-    known.sort(key=lambda row: _order(row.cells[column]), reverse=sort.descending)
-    return [*known, *(row for row in chosen if not row.cells.get(column, EMPTY).text)]
+    return in_order(chosen, lambda row: row.cells.get(column, EMPTY), descending=sort.descending)
 
 
 def _chosen(rows: list[Row], row_filter: RowFilter, columns: Collection[str] | None) -> list[Row]:
@@ -63,21 +58,6 @@ def _line(row: Row, columns: Collection[str] | None) -> str:
     return "  ".join([*shown, row.unseen])
 
 
-def _order(cell: Cell) -> tuple[object, ...]:
-    return (0, cell.order) if cell.order is not None else (1, natural_key(cell.text))
-
-
-@lru_cache(maxsize=32768)
-def natural_key(text: str) -> tuple[str | int, ...]:
-    """Return a sort key that puts `item-10` after `item-9`.
-
-    Texts and numbers alternate, so that equal types are compared.
-    """
-    parts: list[str | int] = list(_DIGITS.split(text.casefold()))
-    parts[1::2] = map(int, parts[1::2])
-    return tuple(parts)
-
-
 def aged(rows: Iterable[Row], now: float) -> tuple[tuple[Row, ...], float]:
     """Return the rows with their ages at a time, and until when all ages stay the same.
 
@@ -88,9 +68,9 @@ def aged(rows: Iterable[Row], now: float) -> tuple[tuple[Row, ...], float]:
         for name, cell in row.cells.items():
             if cell.since is not None:
                 until = min(until, _reads_until(cell.since, now))
-                text = _span(now - cell.since)
-                if text != cell.text:
-                    row = replace(row, cells={**row.cells, name: replace(cell, text=text)})
+                advanced = with_age(cell, now)
+                if advanced.text != cell.text:
+                    row = replace(row, cells={**row.cells, name: advanced})
         aged_rows.append(row)
     return tuple(aged_rows), until
 
@@ -99,7 +79,3 @@ def _reads_until(since: float, now: float) -> float:
     seconds = max(int(now - since), 0)
     size = _DAY if seconds >= _DAY else _HOUR if seconds >= _HOUR else _MINUTE if seconds >= 2 * _MINUTE else 1
     return since + (seconds // size + 1) * size
-
-
-def _span(seconds: float) -> str:
-    return format_duration(seconds)

@@ -7,7 +7,7 @@ import io
 import json
 from collections.abc import Sequence
 
-from kymatui.ui.viewmodels.columns import Column
+from kymatui.lists.columns import Column
 from kymatui.ui.viewmodels.row_list import EMPTY, Row
 
 FORMATS = ("csv", "json", "md", "tsv")

@@ -19,8 +19,9 @@ from textual.geometry import Region, Size, Spacing
 from textual.message import Message
 from textual.strip import Strip
 
+from kymatui.lists.columns import Column
 from kymatui.ui.terminal.plain_widgets import ScrollView
-from kymatui.ui.viewmodels.columns import GAP, Column, ColumnGrid
+from kymatui.ui.viewmodels.columns import GAP, ColumnGrid
 from kymatui.ui.viewmodels.display_text import fit_to_width
 from kymatui.ui.viewmodels.row_list import EMPTY, Row, RowList
 

@@ -14,17 +14,16 @@ from kymatui.cli.cluster_options import add_cluster_options, add_remote_options
 from kymatui.cli.options.listing import add_list_output, add_list_timeout
 from kymatui.cli.options.reading import wait_for_change
 from kymatui.cli.output.listing import Listing, ListPrinter, is_table
-from kymatui.domain.catalog.catalog_json import actor_json
 from kymatui.domain.remote.differences import ComparisonLine, LineVerdict
 from kymatui.errors import RefusedError
+from kymatui.lists.columns import row_document
+from kymatui.lists.control_plane import COMPARISON_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kymatui.domain.remote.runtime_pair import RuntimePair
     from kymatui.domain.remote.side_by_side import SideBySide
-
-_HEADER = ("VERDICT", "ABOUT", "SUBJECT", "FIELD", "KCP", "SKR", "WHY", "WHO ACTS")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -79,27 +78,13 @@ def run(args: argparse.Namespace) -> int:
 def _listing(comparison: SideBySide, *, with_equal: bool) -> Listing[ComparisonLine]:
     lines = comparison.lines if with_equal else comparison.differing
     return Listing(
-        header=_HEADER,
+        columns=COMPARISON_COLUMNS,
         entries=lines,
-        lines=lambda line: (_row(line),),
         document=lambda listed: as_json(comparison, listed),
         item=_line_json,
         name=lambda line: line.subject,
         below=(summary(comparison),),
         empty=f"no differences\n\n{summary(comparison)}",
-    )
-
-
-def _row(line: ComparisonLine) -> Sequence[str]:
-    return (
-        line.verdict.value,
-        line.area.value,
-        line.subject,
-        line.field,
-        line.control,
-        line.runtime,
-        line.why,
-        line.actor.value,
     )
 
 
@@ -119,14 +104,4 @@ def as_json(comparison: SideBySide, lines: Sequence[ComparisonLine]) -> dict[str
 
 
 def _line_json(line: ComparisonLine) -> dict[str, Any]:
-    return {
-        "verdict": line.verdict.value,
-        "about": line.area.value,
-        "subject": line.subject,
-        "field": line.field,
-        "kcp": line.control or None,
-        "skr": line.runtime or None,
-        "why": line.why or None,
-        "actor": actor_json(line.actor),
-        "whoActs": actor_json(line.actor),  # deprecated: `actor`
-    }
+    return row_document(COMPARISON_COLUMNS, line)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,36 +18,35 @@ from kymatui.cli.options.listing import add_list_output, add_list_timeout, read_
 from kymatui.cli.options.unknown_names import require_in_fleet
 from kymatui.cli.output.listing import Listing, ListPrinter
 from kymatui.cli.output.printing import print_line
-from kymatui.domain.catalog.catalog_json import actor_json, unknown_json
-from kymatui.domain.fleet.pending_actions import RuntimeReason, runtime_reason
+from kymatui.domain.catalog.catalog_json import unknown_json
 from kymatui.domain.fleet.runtimes import (
     GROUPS,
     Fleet,
     Runtime,
-    RuntimeModule,
     VersionCounts,
-    reported_actor,
+    group_name,
     version_matrix,
     worst_first,
 )
-from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import format_count
-from kymatui.domain.kyma.problems import Actor
-from kymatui.domain.kyma.states import State, StateSource
-from kymatui.domain.snapshot.missing_lists import ListGap, UnknownFact
-from kymatui.domain.versions.drift import DriftKind
-from kymatui.domain.versions.evidence import VersionSource
-from kymatui.domain.versions.messages import drift_words
+from kymatui.domain.kyma.states import State
+from kymatui.domain.snapshot.missing_lists import UnknownFact
 from kymatui.errors import UsageError
+from kymatui.lists.columns import row_document
+from kymatui.lists.fleet import (
+    GROUP_COLUMNS,
+    REPORTED,
+    RUNTIME_COLUMNS,
+    VERSION_COLUMNS,
+    GroupEntry,
+    RuntimeEntry,
+    version_counts,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from kymatui.sessions.cluster.session_options import SessionOptions
-
-REPORTED = VersionSource.REPORTED.value
-_HEADER = ("RUNTIME", "SHOOT", "REGION", "PLAN", "CHANNEL", "STATE", "MODULES", "DRIFT", "WORST MODULE", "AGE")
-_WIDE = ("REASON", "WHO ACTS")
 
 
 class FleetCommand(Struct, frozen=True):
@@ -118,25 +117,22 @@ def _export(args: argparse.Namespace, control: SessionOptions) -> int:
     return 0
 
 
-def _runtimes(cluster: str, runtimes: Sequence[Runtime], unknown: UnknownFact | None) -> Listing[Runtime]:
-    why = {runtime.ref: runtime_reason(runtime, unknown_drift=unknown) for runtime in runtimes}
+def _runtimes(cluster: str, runtimes: Sequence[Runtime], unknown: UnknownFact | None) -> Listing[RuntimeEntry]:
     problems = sum(runtime.has_problem for runtime in runtimes)
     is_known = unknown is None and not any(runtime.unknown_drift and not runtime.has_problem for runtime in runtimes)
     more = "" if is_known else "+"
     total = format_count(len(runtimes), "runtime")
     return Listing(
-        header=(*_HEADER, *_WIDE),
-        wide=_WIDE,
-        entries=runtimes,
-        lines=lambda runtime: (_row(runtime, why[runtime.ref], unknown),),
+        columns=RUNTIME_COLUMNS,
+        entries=[RuntimeEntry(runtime, unknown) for runtime in runtimes],
         document=lambda listed: {
             "cluster": cluster,
-            "runtimes": [_json(runtime, why[runtime.ref], unknown) for runtime in listed],
+            "runtimes": [row_document(RUNTIME_COLUMNS, entry) for entry in listed],
             "counts": {"runtimes": len(runtimes), "withProblems": problems if is_known else None},
             "unknown": {} if unknown is None else {"drift": unknown_json(unknown)},
         },
-        item=lambda runtime: _json(runtime, why[runtime.ref], unknown),
-        name=lambda runtime: runtime.name,
+        item=lambda entry: row_document(RUNTIME_COLUMNS, entry),
+        name=lambda entry: entry.runtime.name,
         below=(f"{total}, {problems}{more} with problems (reported by their Kymas)",),
     )
 
@@ -148,7 +144,7 @@ def _why_none(fleet: Fleet, chosen: Sequence[Runtime], module: str | None) -> It
         return
     row = next((row for row in version_matrix(fleet.runtimes) if row.module == name), None)
     if row is not None:
-        yield f"no runtime that matches reports {name} {version}; reported: {_counts(row)}"
+        yield f"no runtime that matches reports {name} {version}; reported: {version_counts(row)}"
 
 
 def _where_messages_are(chosen: Sequence[Runtime], form: str) -> Iterator[str]:
@@ -160,90 +156,28 @@ def _where_messages_are(chosen: Sequence[Runtime], form: str) -> Iterator[str]:
         yield "messages of modules are in their Manifests: `kymatui module MODULE --remote RUNTIME`"
 
 
-def _row(runtime: Runtime, why: RuntimeReason, unknown: UnknownFact | None) -> list[str]:
-    worst = runtime.worst
-    state = f"{runtime.state} (skipped)" if runtime.skipped else runtime.state
-    return [
-        runtime.name,
-        runtime.shoot,
-        runtime.region,
-        runtime.plan,
-        runtime.channel,
-        f"{state} (deleting)" if runtime.deleting else state,
-        str(len(runtime.modules)),
-        unknown.gap.value if unknown is not None else runtime.drift_words,
-        f"{worst.name} {_what_is_wrong(worst)}" if worst is not None else "",
-        format_duration(time.time() - runtime.created) if runtime.created is not None else "",
-        why.text,
-        why.actor.value,
-    ]
-
-
-def _what_is_wrong(module: RuntimeModule) -> str:
-    return drift_words(module.drift) if module.drifts and module.state is State.READY else module.state.value
-
-
-def _json(runtime: Runtime, why: RuntimeReason, unknown: UnknownFact | None) -> dict[str, Any]:
-    return {
-        "name": runtime.name,
-        "namespace": runtime.ref.namespace,
-        "shoot": runtime.shoot or None,
-        "region": runtime.region or None,
-        "platformRegion": runtime.platform_region or None,
-        "plan": runtime.plan or None,
-        "globalAccount": runtime.account or None,
-        "channel": runtime.channel or None,
-        "state": runtime.state or None,
-        "deleting": runtime.deleting,
-        "skipped": runtime.skipped,
-        "reason": why.text if why.state is not None else None,
-        "actor": actor_json(why.actor),
-        "unknown": {"actor": unknown_json(_NOT_READ)} if why.actor is Actor.UNKNOWN else {},
-        "problem": runtime.has_problem or (None if unknown is not None or runtime.unknown_drift else False),
-        "modules": [_module_json(module, runtime, unknown) for module in runtime.modules],
-    }
-
-
-def _module_json(module: RuntimeModule, runtime: Runtime, unknown: UnknownFact | None) -> dict[str, Any]:
-    """Return what the Kyma reports of a module: its sources say that the runtime itself was not read."""
-    actor = reported_actor(runtime, module)
-    return {
-        "name": module.name,
-        "channel": module.channel or None,
-        "channelSource": REPORTED,
-        "version": module.version or None,
-        "versionSource": REPORTED if module.version else None,
-        "desired": module.desired or None,
-        "drifts": None if unknown is not None or module.unknown_drift else module.drifts,
-        "drift": (DriftKind.UNKNOWN if unknown is not None else module.drift.kind).value,
-        "state": module.state.value,
-        "stateSource": StateSource.KYMA.value,
-        "maintenance": module.maintenance,
-        "actor": actor_json(actor),
-        "actorSource": REPORTED,
-        "unknown": {"actor": unknown_json(_NOT_READ)} if actor is Actor.UNKNOWN else {},
-    }
-
-
-_NOT_READ: Final = UnknownFact(ListGap.UNKNOWN, (), "the runtime was not read; `kymatui module` reads it")
-
-
-def _groups(cluster: str, runtimes: Sequence[Runtime], group: str) -> Listing[tuple[str, int]]:
-    counts = Fleet(tuple(runtimes), ()).count(group)
+def _groups(cluster: str, runtimes: Sequence[Runtime], group: str) -> Listing[GroupEntry]:
+    first, *others = GROUP_COLUMNS
+    entries = (
+        GroupEntry(name, tuple(one for one in runtimes if group_name(one, group) == name))
+        for name in Fleet(tuple(runtimes), ()).count(group)
+    )
     return Listing(
-        header=(group.upper(), "RUNTIMES"),
-        entries=[*counts.items()],
-        lines=lambda pair: ((pair[0], str(pair[1])),),
-        document=lambda listed: {"cluster": cluster, "group": group, "counts": dict(listed)},
-        name=lambda pair: pair[0],
+        columns=(replace(first, title=group.upper()), *others),
+        entries=list(entries),
+        document=lambda listed: {
+            "cluster": cluster,
+            "group": group,
+            "counts": {entry.name: len(entry.runtimes) for entry in listed},
+        },
+        name=lambda entry: entry.name,
     )
 
 
 def _matrix(cluster: str, rows: Sequence[VersionCounts]) -> Listing[VersionCounts]:
     return Listing(
-        header=("MODULE", "RUNTIMES", "REPORTED VERSIONS"),
+        columns=VERSION_COLUMNS,
         entries=rows,
-        lines=lambda row: ((row.module, str(row.total), _counts(row)),),
         document=lambda listed: {"cluster": cluster, "versionSource": REPORTED, "modules": _versions(listed)},
         name=lambda row: row.module,
     )
@@ -251,7 +185,3 @@ def _matrix(cluster: str, rows: Sequence[VersionCounts]) -> Listing[VersionCount
 
 def _versions(rows: Sequence[VersionCounts]) -> dict[str, dict[str, int]]:
     return {row.module: {version or "unknown": count for version, count in row.counts} for row in rows}
-
-
-def _counts(row: VersionCounts) -> str:
-    return ", ".join(f"{version or 'unknown'}: {count}" for version, count in row.counts)

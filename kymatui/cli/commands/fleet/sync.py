@@ -13,9 +13,12 @@ from kymatui.cli.options.editing import effects_json
 from kymatui.cli.output.listing import Listing, ListPrinter, is_table, name_lines, render_document
 from kymatui.cli.output.printing import markdown, paragraph, table
 from kymatui.domain.catalog.catalog_json import unknown_json
+from kymatui.domain.remote.catalog_sync import SyncStatus, plan_pair_sync
 from kymatui.domain.snapshot.cluster_index import KYMA_FEED
 from kymatui.domain.snapshot.missing_lists import explain_missing
 from kymatui.errors import KymatuiError, NotFoundError, RefusedError, UsageError
+from kymatui.lists.columns import row_document
+from kymatui.lists.control_plane import SYNC_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +29,6 @@ if TYPE_CHECKING:
 
 _KEY = re.compile(r"([a-z0-9.-]+/)?[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?")
 _VALUE = re.compile(r"([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?")
-_HEADER = ("STATUS", "KIND", "NAME", "MODULE", "VERSION", "WHY")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -77,8 +79,6 @@ def _no_kyma(pair: RuntimePair) -> KymatuiError:
 
 
 def _explain(pair: RuntimePair, printer: ListPrinter) -> int:
-    from kymatui.domain.remote.catalog_sync import SyncStatus, plan_pair_sync
-
     plan = plan_pair_sync(pair)
     if plan is None:
         raise _no_kyma(pair)
@@ -88,15 +88,12 @@ def _explain(pair: RuntimePair, printer: ListPrinter) -> int:
 
 
 def _listing(pair: RuntimePair, plan: SyncPlan) -> Listing[SyncEntry]:
-    from kymatui.domain.remote.catalog_sync import SyncStatus
-
     order = (SyncStatus.MISSING, SyncStatus.LEFT_OVER, SyncStatus.UNKNOWN)
     entries = sorted(plan.entries, key=lambda entry: entry.standing not in order)
     counts = ", ".join(f"{plan.count(standing)} {standing.value}" for standing in SyncStatus if plan.count(standing))
     return Listing(
-        header=_HEADER,
+        columns=SYNC_COLUMNS,
         entries=entries,
-        lines=lambda entry: (_row(entry),),
         document=lambda listed: {
             "runtime": pair.name,
             "catalog": [_json(entry, plan) for entry in listed],
@@ -114,36 +111,9 @@ def _nothing(plan: SyncPlan) -> str:
     )
 
 
-def _row(entry: SyncEntry) -> Sequence[str]:
-    return (
-        entry.standing.value,
-        entry.ref.kind.kind,
-        entry.ref.name,
-        entry.module,
-        entry.version,
-        entry.why,
-    )
-
-
 def _json(entry: SyncEntry, plan: SyncPlan | None = None) -> dict[str, Any]:
-    return {
-        "kind": entry.ref.kind.kind,
-        "name": entry.ref.name,
-        "module": entry.module or None,
-        "version": entry.version or None,
-        "wanted": None if plan is not None and plan.unknown is not None else entry.wanted,
-        "standing": entry.standing.value,
-        "why": entry.why,
-        "channels": [
-            {
-                "channel": channel.channel,
-                "version": channel.version,
-                "wanted": channel.is_wanted,
-                "why": channel.why or None,
-            }
-            for channel in entry.channels
-        ],
-    }
+    is_known = plan is None or plan.unknown is None
+    return {**row_document(SYNC_COLUMNS, entry), "wanted": entry.wanted if is_known else None}
 
 
 # what labels would change

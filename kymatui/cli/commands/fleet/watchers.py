@@ -9,14 +9,14 @@ from kymatui.cli.commands.fleet.compare import configure_runtime
 from kymatui.cli.options.listing import read_again
 from kymatui.cli.output.listing import Listing, ListPrinter
 from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.remote.watcher_chains import LinkHealth, chain_json
 from kymatui.errors import RefusedError
+from kymatui.lists.control_plane import WATCHER_COLUMNS, LinkEntry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kymatui.domain.remote.watcher_chains import WatcherChain
-
-_HEADER = ("WATCHER", "WATCHES", "LINK", "OBJECT", "HEALTH", "WHY")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +25,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from kymatui.cli.session_arguments import remote_options_of
-    from kymatui.domain.remote.watcher_chains import LinkHealth
     from kymatui.sessions.reports.watcher_report import read_chains
 
     options, _ = remote_options_of(args, args.runtime or "", read_only=True)
@@ -37,16 +36,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _listing(chains: Sequence[WatcherChain]) -> Listing[WatcherChain]:
-    from kymatui.domain.remote.watcher_chains import LinkHealth, chain_json
-
     healthy = sum(chain.health is LinkHealth.HEALTHY for chain in chains)
     return Listing(
-        header=_HEADER,
+        columns=WATCHER_COLUMNS,
         entries=chains,
-        lines=lambda chain: [
-            (chain.watcher, chain.watches, link.what, link.object, link.health.value, link.why) for link in chain.links
-        ],
-        document=lambda chains: {"watchers": [chain_json(chain) for chain in chains]},
+        rows=lambda chain: [LinkEntry(chain, link) for link in chain.links],
+        document=lambda listed: {"watchers": [chain_json(chain) for chain in listed]},
         item=chain_json,
         name=lambda chain: chain.watcher,
         below=(f"{healthy} of {format_count(len(chains), 'chain')} healthy",),

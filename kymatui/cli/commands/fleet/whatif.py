@@ -48,6 +48,7 @@ from kymatui.domain.whatif.summary import (
     version_moves,
 )
 from kymatui.errors import PartlyDoneError, RefusedError, UnknownNameError, UsageError
+from kymatui.lists.columns import text_columns
 from kymatui.sessions.fetching import LazyFetcher
 
 if TYPE_CHECKING:
@@ -310,13 +311,17 @@ def _tables(moves: Sequence[MoveReport]) -> list[Table]:
 
 # lists
 
+_WIDE: Final = ("PLAN", "REGION", "CHANNEL")
+
 
 def _groups(forecast: Forecast, by: str) -> Listing[ForecastGroup]:
     groups = group_forecast(forecast, by)
     return Listing(
-        header=(*((by.upper(),) if by else ()), "OUTCOME", "MODULE", "INSTALLED", "VERSION", "RUNTIMES", "WHY"),
+        columns=text_columns(
+            *((by.upper(),) if by else ()), "OUTCOME", "MODULE", "INSTALLED", "VERSION", "RUNTIMES", "WHY"
+        ),
         entries=groups,
-        lines=lambda one: ((*((one.group,) if by else ()), *_group_row(one)),),
+        rows=lambda one: ((*((one.group,) if by else ()), *_group_row(one)),),
         document=lambda listed: _json(forecast, by, listed),
         item=lambda one: _group_json(one, by),
         name=lambda group: group.module,
@@ -332,13 +337,14 @@ def _group_row(one: ForecastGroup) -> Sequence[str]:
 
 def _each(forecast: Forecast) -> Listing[ModuleForecast]:
     return Listing(
-        header=("RUNTIME", "PLAN", "REGION", "CHANNEL", "OUTCOME", "MODULE", "INSTALLED", "VERSION", "WHY"),
+        columns=text_columns(
+            "RUNTIME", "PLAN", "REGION", "CHANNEL", "OUTCOME", "MODULE", "INSTALLED", "VERSION", "WHY", wide=_WIDE
+        ),
         entries=[entry for group in group_forecast(forecast) for entry in group.entries],
-        lines=lambda entry: (_entry_row(forecast, entry),),
+        rows=lambda entry: (_entry_row(forecast, entry),),
         document=lambda listed: {**_head(forecast), "changes": [_entry_json(entry) for entry in listed]},
         item=_entry_json,
         name=lambda entry: entry.runtime[1],
-        wide=("PLAN", "REGION", "CHANNEL"),
         below=(forecast_summary(forecast),),
         empty=forecast_summary(forecast),
     )
@@ -361,9 +367,9 @@ def _canaries(forecast: Forecast, fleet: FleetObjects) -> Listing[Canary]:
     canaries = propose_canaries(forecast)
     edits = canary_edits(fleet, canaries)
     return Listing(
-        header=("RUNTIME", "PLAN", "REGION", "CHANNEL", "REPRESENTS", "CHANGES"),
+        columns=text_columns("RUNTIME", "PLAN", "REGION", "CHANNEL", "REPRESENTS", "CHANGES"),
         entries=canaries,
-        lines=lambda canary: (_canary_row(canary),),
+        rows=lambda canary: (_canary_row(canary),),
         document=lambda listed: {
             **_head(forecast),
             "canaries": [_canary_json(canary) for canary in listed],

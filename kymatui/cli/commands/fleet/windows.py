@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import time
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.cluster_options import add_cluster_options, add_remote_options
@@ -13,14 +12,13 @@ from kymatui.cli.output.listing import Listing, ListPrinter
 from kymatui.domain.catalog.catalog_json import unknown_json
 from kymatui.domain.kubernetes.object_meta import format_time
 from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.lists.control_plane import WINDOW_COLUMNS, WindowEntry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kymatui.domain.fleet.maintenance import Maintenance
     from kymatui.domain.kyma.maintenance_windows import MaintenanceWindow
-
-_HEADER = ("RUNTIME", "NEXT WINDOW", "MODULE", "INSTALLED", "OFFERED", "STATUS")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -62,34 +60,16 @@ def _listing(maintenances: Sequence[Maintenance]) -> Listing[Maintenance]:
     more = "+" if any(maintenance.unknown is not None for maintenance in maintenances) else ""
     many = format_count(len(maintenances), "runtime")
     return Listing(
-        header=_HEADER,
+        columns=WINDOW_COLUMNS,
         entries=maintenances,
-        lines=_rows,
+        rows=lambda maintenance: [
+            WindowEntry(maintenance, upgrade, time.time()) for upgrade in maintenance.upgrades or (None,)
+        ],
         document=lambda listed: {"runtimes": [_json(maintenance) for maintenance in listed]},
         item=_json,
         name=lambda maintenance: maintenance.ref.name,
         below=(f"{many}, {waiting}{more} with upgrades that need downtime",),
     )
-
-
-def _rows(maintenance: Maintenance) -> list[Sequence[str]]:
-    first = (maintenance.ref.name, _when(maintenance))
-    upgrades = [(u.module, u.installed, u.offered, u.waiting.value) for u in maintenance.upgrades] or [
-        ("", "", "", _upgrades_unknown(maintenance))
-    ]
-    return [(*(first if not index else (maintenance.ref.name, "")), *upgrade) for index, upgrade in enumerate(upgrades)]
-
-
-def _upgrades_unknown(maintenance: Maintenance) -> str:
-    return "" if maintenance.unknown is None else str(maintenance.unknown)
-
-
-def _when(maintenance: Maintenance) -> str:
-    if maintenance.window is None:
-        return "unknown"
-    begin, end = (datetime.fromtimestamp(edge, UTC) for edge in (maintenance.window.begin, maintenance.window.end))
-    words = f"{begin:%a %Y-%m-%d %H:%M} to {end:%a %H:%M} UTC"
-    return f"{words} (open)" if maintenance.open else words
 
 
 def _json(maintenance: Maintenance) -> dict[str, Any]:

@@ -25,6 +25,8 @@ from kymatui.errors import ConfigurationError, KymatuiError, RefusedError, Unkno
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.reading import load_exactly
 from kymatui.json_input import read_json
+from kymatui.lists.audit import FINDING_COLUMNS, RULE_COLUMNS, FindingEntry, finding_sentence
+from kymatui.lists.columns import row_document
 
 if TYPE_CHECKING:
     from kymatui.domain.audit.ignores import IgnoreEntry
@@ -116,7 +118,7 @@ def run(args: argparse.Namespace) -> int:
         new = _narrowed(report, args, known)
         status = RefusedError.exit_code if _fails(new, args.fail_on) else _unread_status(report, args.fail_on)
         printer.put(_text(_with_unread(new, report), args))
-        printer.note(*(f"not read: {_sentence(item)}" for item in report.unread))
+        printer.note(*(f"not read: {finding_sentence(item)}" for item in report.unread))
         if args.save_baseline and report.unread:
             lists = format_count(len(report.unread), "list")
             remedy = report.unread[0].rule.remedy
@@ -279,9 +281,9 @@ def _text(report: AuditReport, args: argparse.Namespace) -> str:
     remedies = [draw(("RULE", "WHAT TO DO"), [[rule.id, rule.remedy] for rule in rules.values()])] if rules else []
     ends = [*([NO_MODULES] if report.is_empty else []), summary(report)]
     listing: Listing[AuditFinding] = Listing(
-        header=("SEVERITY", "RULE", "MODULE", "FINDING", "SINCE", "WHO ACTS"),
+        columns=FINDING_COLUMNS,
         entries=report.findings,
-        lines=lambda item: _rows(report, item, form),
+        rows=lambda finding: _rows(report, finding, form),
         document=lambda findings: audit_formats.as_json(replace(report, findings=tuple(findings))),
         name=lambda item: item.object,
         below=(*remedies, *ends),
@@ -290,31 +292,15 @@ def _text(report: AuditReport, args: argparse.Namespace) -> str:
     return render(listing, args)
 
 
-def _rows(report: AuditReport, item: AuditFinding, form: str) -> list[list[str]]:
+def _rows(report: AuditReport, finding: AuditFinding, form: str) -> list[FindingEntry]:
     """Return the finding; and below it, or in a document behind it, where exactly and what stands there."""
-    since = _ago(report.taken_at - item.since) if item.since is not None else ""
-    first = [item.severity.value, item.rule.id, item.module, _sentence(item), since, item.actor.value]
-    difference = " = ".join(part for part in (item.path, item.value) if part)
-    if item.path in item.message and item.value in item.message:
+    first = FindingEntry(finding, report.taken_at)
+    if finding.path in finding.message and finding.value in finding.message:
         return [first]
+    place = " = ".join(part for part in (finding.path, finding.value) if part)
     if form == "md":
-        return [[*first[:3], f"{first[3]} ({difference})", *first[4:]]]
-    return [first, [" ", " ", " ", f"  {difference}", " ", " "]]
-
-
-def _ago(seconds: float) -> str:
-    """Format an age as kubectl does: one unit, the largest that fits at least twice."""
-    for unit, size in (("d", 86400), ("h", 3600), ("m", 60)):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.0f}{unit}"
-    return f"{max(0.0, seconds):.0f}s"
-
-
-def _sentence(item: AuditFinding) -> str:
-    """Return the message, with the object where it does not say which one it is about."""
-    named = not item.object or item.object in item.message or item.object.rpartition("/")[2] in item.message
-    words = item.message if named else f"{item.object}: {item.message}"
-    return f"{item.runtime}: {words}" if item.runtime else words
+        return [replace(first, place=place)]
+    return [first, replace(first, place=place, is_place=True)]
 
 
 def summary(report: AuditReport) -> str:
@@ -331,9 +317,8 @@ def _list_rules(args: argparse.Namespace) -> int:
     if args.output in _REPORTS:
         raise UsageError(f"cannot print rules as {args.output}", hint="use -o table, wide, name, md, json or yaml")
     listing: Listing[AuditRule] = Listing(
-        header=("RULE", "SEVERITY", "LOOKS FOR"),
+        columns=RULE_COLUMNS,
         entries=RULES,
-        lines=lambda rule: ((rule.id, rule.severity.value, rule.title),),
         document=lambda rules: {"rules": [_rule_json(rule) for rule in rules]},
         item=_rule_json,
         name=lambda rule: rule.id,
@@ -370,10 +355,4 @@ def _require_rule(identifier: str) -> AuditRule:
 
 
 def _rule_json(rule: AuditRule) -> dict[str, Any]:
-    return {
-        "id": rule.id,
-        "severity": rule.severity.value,
-        "title": rule.title,
-        "why": rule.why,
-        "remedy": rule.remedy,
-    }
+    return row_document(RULE_COLUMNS, rule)

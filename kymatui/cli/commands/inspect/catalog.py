@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
@@ -12,52 +12,28 @@ from msgspec.structs import replace
 
 from kymatui.cli.options.fetching import add_component_registry, add_fetching
 from kymatui.cli.options.reading import catalog_of, configure_reading, watch_catalogs, watch_sessions
-from kymatui.cli.output.listing import Listing, ListPrinter, draw, is_table, no_modules, render, sorted_entries
+from kymatui.cli.output.listing import (
+    Listing,
+    ListPrinter,
+    draw,
+    is_table,
+    lines_of,
+    no_modules,
+    render,
+    sorted_entries,
+)
 from kymatui.cli.output.printing import document, print_line, print_message, print_text
 from kymatui.cli.session_arguments import is_remote
-from kymatui.domain.catalog.catalog_json import catalog_to_json, reports_json, row_json
-from kymatui.domain.catalog.catalog_schema import catalog_json_schema
+from kymatui.domain.catalog.catalog_json import catalog_json_schema, catalog_to_json, reports_json, row_json
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
-from kymatui.domain.snapshot.missing_lists import RowFact
-from kymatui.domain.versions.messages import drift_words
 from kymatui.errors import UsageError
+from kymatui.lists.catalog import COLUMNS, REMOTE_COLUMNS
+from kymatui.lists.catalog_cells import CatalogEntry
 
 if TYPE_CHECKING:
-    from kymatui.domain.catalog.rows import Catalog, ModuleRow
+    from kymatui.domain.catalog.rows import Catalog
     from kymatui.domain.modules.module_signature import ModuleSignature
-
-
-def _drift(row: ModuleRow) -> str:
-    return row.text(RowFact.DRIFT, drift_words(row.drift))
-
-
-def _tags(row: ModuleRow) -> str:
-    tags = (("managed", row.managed), ("mandatory", row.mandatory), ("beta", row.beta), ("internal", row.internal))
-    known = [name for name, holds in tags if holds]
-    return ",".join(
-        [*known, *(f"{f}={row.unknown[f].gap}" for f in (RowFact.MANAGED, RowFact.MANDATORY) if f in row.unknown)]
-    )
-
-
-_COLUMNS: tuple[tuple[str, Callable[[ModuleRow], str]], ...] = (
-    ("NAME", lambda row: row.name),
-    ("SOURCE", lambda row: row.source_kind),
-    ("CHANNEL", lambda row: row.text(RowFact.CHANNEL, row.channel)),
-    ("INSTALLED", lambda row: row.installed_words),
-    ("DESIRED", lambda row: row.text(RowFact.DESIRED, row.desired)),
-    ("NEWEST", lambda row: row.text(RowFact.NEWEST, row.newest)),
-    ("DRIFT", _drift),
-    ("STATE", lambda row: row.state_words),
-    ("PRESENCE", lambda row: row.text(RowFact.STATE, row.presence.value)),
-    ("DECIDED BY", lambda row: row.state_source.value),
-    ("TAGS", _tags),
-    ("REASON", lambda row: row.reason.text),
-    ("CHANNELS", lambda row: ", ".join(f"{name}={version}" for name, version in row.channels.items())),
-    ("BY", lambda row: row.installed_by),
-    ("FROM", lambda row: ", ".join(row.sources) or (row.installation.address if row.installation is not None else "")),
-)
-_WIDE = ("PRESENCE", "DECIDED BY", "TAGS", "REASON", "CHANNELS", "BY", "FROM")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -109,33 +85,23 @@ def _watch(args: argparse.Namespace) -> Generator[tuple[Catalog, Mapping[str, Mo
             yield (catalog.installed_by(args.installed_by) if args.installed_by else catalog), None
 
 
-def _cells(row: ModuleRow) -> list[str]:
-    return [read(row) for _, read in _COLUMNS]
-
-
-def catalog_listing(catalog: Catalog, signatures: Mapping[str, ModuleSignature] | None = None) -> Listing[ModuleRow]:
+def catalog_listing(catalog: Catalog, signatures: Mapping[str, ModuleSignature] | None = None) -> Listing[CatalogEntry]:
     """Return the rows of a catalog; with `signatures` also whether each module is signed."""
 
-    def cells(row: ModuleRow) -> list[str]:
-        return [*_cells(row), *([signatures[row.name].status.value] if signatures is not None else [])]
+    def item(entry: CatalogEntry) -> dict[str, Any]:
+        signed = {"signature": entry.signature.to_json()} if entry.signature is not None else {}
+        return {**row_json(entry.module), **signed}
 
-    def item(row: ModuleRow) -> dict[str, Any]:
-        signed = {"signature": signatures[row.name].to_json()} if signatures is not None else {}
-        return {**row_json(row), **signed}
-
-    def whole(rows: Sequence[ModuleRow]) -> dict[str, Any]:
-        body = catalog_to_json(replace(catalog, rows=tuple(rows)))
-        return body if signatures is None else {**body, "modules": [item(row) for row in rows]}
+    def document_of(entries: Sequence[CatalogEntry]) -> dict[str, Any]:
+        found = catalog_to_json(replace(catalog, rows=tuple(entry.module for entry in entries)))
+        return found if signatures is None else {**found, "modules": [item(entry) for entry in entries]}
 
     return Listing(
-        header=[*(title for title, _ in _COLUMNS), *(["SIGNED"] if signatures is not None else [])],
-        wide=_WIDE,
-        spare=("NEWEST", "SOURCE"),
-        entries=catalog.rows,
-        lines=lambda row: (cells(row),),
-        document=whole,
+        columns=[column for column in COLUMNS if column.id != "signed" or signatures is not None],
+        entries=[CatalogEntry(row, signature=signatures[row.name] if signatures else None) for row in catalog.rows],
+        document=document_of,
         item=item,
-        name=lambda row: row.name,
+        name=lambda entry: entry.module.name,
     )
 
 
@@ -158,11 +124,12 @@ class _Printer:
         else:
             self._printer.show(listing)
 
-    def _rows(self, catalog: Catalog, listing: Listing[ModuleRow]) -> None:
+    def _rows(self, catalog: Catalog, listing: Listing[CatalogEntry]) -> None:
         form = self._args.output
-        rows = {row.name: list(listing.lines(row)[0]) for row in sorted_entries(listing, self._args.sort_by)}
+        entries = sorted_entries(listing, self._args.sort_by)
+        rows = {entry.module.name: lines_of(listing, entry)[0] for entry in entries}
         fresh = [row for name, row in rows.items() if self._shown.get(name) != row]
-        gone = [[name, *["(deleted)"] * (len(listing.header) - 1)] for name in self._shown if name not in rows]
+        gone = [[name, *["(deleted)"] * (len(listing.columns) - 1)] for name in self._shown if name not in rows]
         is_first, self._shown, self._is_first = self._is_first, rows, False
         if not rows and is_first:
             print_text(no_modules(catalog), sys.stderr)
@@ -211,13 +178,10 @@ class _Printer:
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from kymatui.domain.catalog.rows import Catalog, ModuleRow
+    from kymatui.domain.catalog.rows import Catalog
     from kymatui.domain.kubernetes.refs import ObjectRef
 
     Manifests = Mapping[ObjectRef, Manifest]
-
-_HEADER = ("NAME", "CHANNEL", "INSTALLED", "DESIRED", "DRIFT", "STATE", "KYMA", "MANIFEST", "MODULE CR", "MANAGER")
-_RUNTIME_WIDE = ("TAGS", "REASON", "MANIFEST NAME", "MANIFEST CONDITIONS")
 
 
 def show(args: argparse.Namespace) -> int:
@@ -249,37 +213,15 @@ def _print_problems(catalog: Catalog) -> None:
 
 
 def _text(found: Catalog, manifests: Manifests, args: argparse.Namespace) -> str:
-    listing: Listing[ModuleRow] = Listing(
-        header=(*_HEADER, *_RUNTIME_WIDE),
-        wide=_RUNTIME_WIDE,
-        entries=found.rows,
-        lines=lambda row: (_row(row, manifests.get(row.manifest) if row.manifest else None),),
-        document=lambda rows: as_json(replace(found, rows=tuple(rows)), manifests),
-        item=row_json,
-        name=lambda row: row.name,
+    entries = [CatalogEntry(row, manifest=manifests.get(row.manifest) if row.manifest else None) for row in found.rows]
+    listing: Listing[CatalogEntry] = Listing(
+        columns=REMOTE_COLUMNS,
+        entries=entries,
+        document=lambda listed: as_json(replace(found, rows=tuple(entry.module for entry in listed)), manifests),
+        item=lambda entry: row_json(entry.module),
+        name=lambda entry: entry.module.name,
     )
     return render(listing, args)
-
-
-def _row(row: ModuleRow, manifest: Manifest | None) -> Sequence[str]:
-    reports = row.reports
-    tags = (("mandatory", row.mandatory), ("beta", row.beta), ("internal", row.internal))
-    return (
-        row.name,
-        row.text(RowFact.CHANNEL, row.channel),
-        row.installed_words,
-        row.text(RowFact.DESIRED, row.desired),
-        row.text(RowFact.DRIFT, drift_words(row.drift)),
-        row.state_words,
-        reports.kyma,
-        row.text(RowFact.MANIFEST, reports.manifest),
-        row.text(RowFact.CHECKS, reports.resource),
-        reports.manager,
-        ",".join(name for name, holds in tags if holds),
-        row.reason.text,
-        f"{manifest.meta.namespace}/{manifest.meta.name}" if manifest is not None else "",
-        ", ".join(f"{one.type}={one.status}" for one in manifest.conditions) if manifest is not None else "",
-    )
 
 
 def as_json(found: Catalog, manifests: Manifests) -> dict[str, Any]:

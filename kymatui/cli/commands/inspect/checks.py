@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.options.reading import configure_reading, follow, row_of
 from kymatui.cli.output.listing import Listing, is_table, name_lines, render, render_document
+from kymatui.domain.modules.state_checks import lint_rules
 from kymatui.domain.snapshot.missing_lists import RowFact
+from kymatui.lists.columns import row_document
+from kymatui.lists.module import RULE_COLUMNS, RuleEntry
 
 if TYPE_CHECKING:
     from kymatui.domain.catalog.rows import Catalog, ModuleRow
-    from kymatui.domain.modules.state_checks import Evaluation, RuleOutcome
-
-_HEADER = ("#", "PATH", "EXPECTED", "ACTUAL", "RESULT", "MAPS TO")
+    from kymatui.domain.modules.state_checks import Evaluation
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +51,7 @@ def _text(catalog: Catalog, args: argparse.Namespace) -> str:
     parts = []
     for (name, evaluation), entry in zip(evaluations, documents, strict=True):
         head = f"{name}: {evaluation.state}, decided by {evaluation.source}: {evaluation.explanation}"
-        drawn = render(_rules(entry["rules"]), args) if entry["rules"] else ""
+        drawn = render(_rules(evaluation), args) if evaluation.rules else ""
         parts.append("\n".join(filter(None, ("" if args.no_headers else head, drawn))))
         if args.explain:
             parts += [f"{group}: {value}" for group, value in entry["groups"].items()]
@@ -64,19 +64,14 @@ def _text(catalog: Catalog, args: argparse.Namespace) -> str:
     return "\n".join(parts) or f"{row.name}: no module CR to check"
 
 
-def _rules(rules: Sequence[Mapping[str, Any]]) -> Listing[tuple[int, Mapping[str, Any]]]:
+def _rules(evaluation: Evaluation) -> Listing[RuleEntry]:
     return Listing(
-        header=_HEADER,
-        entries=list(enumerate(rules, 1)),
-        lines=lambda pair: ([str(pair[0]), *map(_cell, pair[1].values())],),
+        columns=RULE_COLUMNS,
+        entries=[RuleEntry(number, outcome, evaluation) for number, outcome in enumerate(evaluation.rules, 1)],
         document=lambda _: {},
-        item=lambda pair: pair[1],
-        name=lambda pair: str(pair[1]["path"]),
+        item=lambda entry: row_document(RULE_COLUMNS, entry),
+        name=lambda entry: entry.outcome.rule.path,
     )
-
-
-def _cell(value: object) -> str:
-    return "" if value is None else str(value)
 
 
 def _evaluations(row: ModuleRow, mode: str) -> list[tuple[str, Evaluation]]:
@@ -88,8 +83,6 @@ def _evaluations(row: ModuleRow, mode: str) -> list[tuple[str, Evaluation]]:
 
 
 def _lint(row: ModuleRow) -> list[str]:
-    from kymatui.domain.modules.state_checks import lint_rules
-
     template = row.resolution.template
     return [str(finding) for finding in lint_rules(template.rules)] if template is not None else []
 
@@ -103,20 +96,9 @@ def checks_json(resource: str, evaluation: Evaluation) -> dict[str, Any]:
         "decision": evaluation.decision.value,
         "message": evaluation.message,
         "groups": {group.state: _value(group.value) for group in evaluation.groups},
-        "rules": [_rule(outcome) for outcome in evaluation.rules],
+        "rules": [row_document(RULE_COLUMNS, RuleEntry(0, outcome, evaluation)) for outcome in evaluation.rules],
     }
 
 
 def _value(value: bool | None) -> str:
     return "not evaluated" if value is None else str(value).lower()
-
-
-def _rule(outcome: RuleOutcome) -> dict[str, Any]:
-    value = outcome.value
-    return {
-        "path": outcome.rule.path,
-        "wanted": outcome.rule.value,
-        "found": value.text if value.found else f"({value.kind.value})",
-        "result": outcome.result.value,
-        "mapsTo": outcome.rule.mapped_state,
-    }

@@ -14,11 +14,11 @@ from kymatui.domain.catalog.catalog_json import actor_json, unknown_json
 from kymatui.domain.snapshot.missing_lists import RowFact
 from kymatui.domain.versions.messages import drift_words
 from kymatui.errors import KymatuiError, RefusedError
+from kymatui.lists.catalog import DRIFT_COLUMNS
+from kymatui.lists.catalog_cells import CatalogEntry
 
 if TYPE_CHECKING:
     from kymatui.domain.catalog.rows import Catalog, ModuleRow
-
-_HEADER = ("NAME", "INSTALLED", "DESIRED", "DRIFT", "WHO ACTS")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -37,28 +37,20 @@ def _answer(catalog: Catalog, args: argparse.Namespace) -> tuple[str, int]:
     why = catalog.modules_unknown
     status = RefusedError.exit_code if rows else KymatuiError.exit_code if unknown or why is not None else 0
     listing = Listing(
-        header=_HEADER,
-        entries=[*rows, *unknown],
-        lines=lambda row: (_cells(row),),
+        columns=DRIFT_COLUMNS,
+        entries=[CatalogEntry(row) for row in (*rows, *unknown)],
         document=lambda entries: {
             "cluster": catalog.cluster,
-            "drift": [_json(row) for row in entries if RowFact.DRIFT not in row.unknown],
+            "drift": [_json(entry.module) for entry in entries if RowFact.DRIFT not in entry.module.unknown],
             "unknownDrift": {row.name: unknown_json(row.unknown[RowFact.DRIFT]) for row in unknown},
             "unknown": {} if why is None else {"modules": unknown_json(why)},
         },
-        item=_json,
-        name=lambda row: row.name,
+        item=lambda entry: _json(entry.module),
+        name=lambda entry: entry.module.name,
         below=() if why is None else (f"modules: {why}",),
         empty="no module drifts" if catalog.rows and why is None else no_modules(catalog),
     )
     return render(listing, args), status
-
-
-def _cells(row: ModuleRow) -> list[str]:
-    if RowFact.DRIFT in row.unknown:
-        why = str(row.unknown[RowFact.DRIFT])
-        return [row.name, row.installed_words, row.text(RowFact.DESIRED, row.desired), why, ""]
-    return [row.name, row.installed_words, row.desired, drift_words(row.drift), row.reason.actor.value]
 
 
 def _json(row: ModuleRow) -> dict[str, Any]:

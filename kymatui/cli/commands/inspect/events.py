@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 from contextlib import closing
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.options.reading import configure_reading, row_of, watch_sessions
 from kymatui.cli.output.listing import Listing, ListPrinter, is_table, render
@@ -21,18 +20,17 @@ from kymatui.domain.catalog.module_events import (
     module_objects,
     unlisted_events,
 )
-from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.snapshot.object_index import index_objects
 from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.errors import ForbiddenError, ServerError, UnknownNameError, UnreachableError
+from kymatui.lists.columns import row_document
+from kymatui.lists.module import EVENT_COLUMNS, event_subject
 
 if TYPE_CHECKING:
     from kymatui.actions.session import Session
     from kymatui.domain.catalog.module_events import Event
     from kymatui.domain.catalog.rows import ModuleRow
     from kymatui.domain.snapshot.snapshots import Snapshot
-
-_HEADER: Final = ("LAST SEEN", "TYPE", "REASON", "OBJECT", "COUNT", "MESSAGE")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -99,37 +97,22 @@ def _text(row: ModuleRow, snapshot: Snapshot, args: argparse.Namespace) -> str:
     events = [event for event, _ in events_about(snapshot, objects) if not args.types or event.type in args.types]
     if why is not None and is_table(args.output):
         print_message(f"{row.name} may have more events: {why}")
-    now = time.time()
     listing: Listing[Event] = Listing(
-        header=_HEADER,
+        columns=EVENT_COLUMNS,
         entries=events,
-        lines=lambda event: (_cells(event, now),),
-        document=lambda events: {
+        document=lambda listed: {
             "cluster": snapshot.cluster,
             "module": row.name,
-            "events": [event_json(event) for event in events],
+            "events": [event_json(event) for event in listed],
             "unknown": {} if why is None else {"events": unknown_json(why)},
         },
         item=event_json,
-        name=lambda event: f"{event.kind}/{event.name}",
+        name=event_subject,
         empty=f"no events of {row.name} (Kubernetes keeps events for one hour by default)",
     )
     return render(listing, args)
 
 
-def _cells(event: Event, now: float) -> tuple[str, ...]:
-    subject = f"{event.kind}/{event.name}"
-    age = format_duration(now - event.seen) if event.seen else ""
-    return age, event.type, event.reason, subject, str(event.count or ""), " ".join(event.message.split())
-
-
 def event_json(event: Event) -> dict[str, Any]:
     """Return an event's JSON; `lastSeen` is null where the server does not say when."""
-    return {
-        "lastSeen": datetime.fromtimestamp(event.seen, UTC).isoformat() if event.seen else None,
-        "type": event.type,
-        "reason": event.reason,
-        "object": {"kind": event.kind, "namespace": event.namespace or None, "name": event.name},
-        "count": event.count or None,
-        "message": event.message,
-    }
+    return row_document(EVENT_COLUMNS, event)

@@ -11,6 +11,7 @@ from kymatui.cli.output.listing import Listing, render
 from kymatui.domain.installed import InstallationPhase
 from kymatui.domain.kyma.module_links import ModuleLink, module_links
 from kymatui.domain.snapshot.missing_lists import RowFact
+from kymatui.lists.columns import text_columns
 
 if TYPE_CHECKING:
     from kymatui.domain.catalog.rows import ModuleRow
@@ -27,9 +28,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _text(row: ModuleRow, args: argparse.Namespace) -> str:
     listing = Listing(
-        header=("FACT", "VALUE"),
+        columns=text_columns("FACT", "VALUE"),
         entries=list(facts(row)),
-        lines=lambda fact: (fact,),
         document=lambda _: module_json(row),
         name=lambda _: row.name,
     )

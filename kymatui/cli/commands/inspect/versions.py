@@ -21,17 +21,18 @@ from kymatui.domain.modules.presence import UNFINISHED
 from kymatui.domain.snapshot.cluster_index import CATALOG_FEEDS, index_cluster
 from kymatui.domain.snapshot.missing_lists import explain_missing
 from kymatui.errors import NotFoundError, PartlyDoneError, UnknownNameError, UsageError
+from kymatui.lists.columns import row_document, text_columns
+from kymatui.lists.module import VERSION_COLUMNS, OfferEntry
 from kymatui.sessions.fetching import LazyFetcher
 
 if TYPE_CHECKING:
     from kymatui.actions.modules.version_impact import Affected
     from kymatui.actions.session import Session
-    from kymatui.domain.catalog.rows import ModuleRow, Offer
+    from kymatui.domain.catalog.rows import ModuleRow
     from kymatui.domain.kyma.module_templates import ModuleTemplate
     from kymatui.domain.snapshot.missing_lists import UnknownFact
 
-_OFFERS: Final = ("VERSION", "CHANNELS", "SOURCE", "TEMPLATE", "HERE")
-_CHANGES: Final = ("SECTION", "CHANGE", "WHAT", "VALUE")
+_CHANGES: Final = text_columns("SECTION", "CHANGE", "WHAT", "VALUE")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -68,25 +69,20 @@ def run(args: argparse.Namespace) -> int:
     return status
 
 
-def _offers(row: ModuleRow, why: UnknownFact | None) -> Listing[Offer]:
+def _offers(row: ModuleRow, why: UnknownFact | None) -> Listing[OfferEntry]:
     """Return the versions; with `why` the cluster's templates did not come, so that there may be others."""
-
-    def marks(offer: Offer) -> str:
-        return ", ".join(row.offer_marks(offer))
-
     return Listing(
-        header=_OFFERS,
-        entries=newest_first(row.offers),
-        lines=lambda offer: ((offer.version, ", ".join(offer.channels), _source(offer), _place(offer), marks(offer)),),
+        columns=VERSION_COLUMNS,
+        entries=[OfferEntry(row, offer) for offer in newest_first(row.offers)],
         document=lambda offers: {
             "module": row.name,
             "installed": row.installed or None,
             "presence": row.presence.value,
-            "versions": [_offer_json(row, offer) for offer in offers] if offers or why is None else None,
+            "versions": [row_document(VERSION_COLUMNS, entry) for entry in offers] if offers or why is None else None,
             "unknown": {} if why is None else {"versions": unknown_json(why)},
         },
-        item=lambda offer: _offer_json(row, offer),
-        name=lambda offer: offer.version,
+        item=lambda entry: row_document(VERSION_COLUMNS, entry),
+        name=lambda entry: entry.offer.version,
         below=() if row.presence not in UNFINISHED else (row.reason.text,),
         empty=_no_versions(row) if why is None else f"versions of {row.name}: {why}",
     )
@@ -95,27 +91,6 @@ def _offers(row: ModuleRow, why: UnknownFact | None) -> Listing[Offer]:
 def _no_versions(row: ModuleRow) -> str:
     text = f"no template of {row.name} is in a catalog"
     return f"{text}; {row.reason.text}" if row.installation is not None else text
-
-
-def _source(offer: Offer) -> str:
-    return offer.source or offer.origin.value
-
-
-def _place(offer: Offer) -> str:
-    return offer.template.path
-
-
-def _offer_json(row: ModuleRow, offer: Offer) -> dict[str, Any]:
-    marks = row.offer_marks(offer)
-    return {
-        "version": offer.version,
-        "channels": list(offer.channels),
-        "origin": offer.origin.value,
-        "source": offer.source or None,
-        "template": _place(offer),
-        "installed": OfferMark.INSTALLED in marks,
-        "desired": OfferMark.DESIRED in marks,
-    }
 
 
 # the comparison
@@ -128,20 +103,20 @@ def _report(session: Session, row: ModuleRow, reader: VersionReader, args: argpa
         base = row.base_offer
         if base is None:
             raise NotFoundError(f"no template of {row.name} is in a catalog", hint="`kymatui versions` lists versions")
-        before, after = _template(session, row, _place(base)), _template(session, row, args.version)
+        before, after = _template(session, row, base.template.path), _template(session, row, args.version)
     return compare_contents(reader, lambda: session.cluster, before, after)
 
 
 def _template(session: Session, row: ModuleRow, text: str) -> ModuleTemplate:
     """Return the template of a version, or of NAMESPACE/TEMPLATE. Raises UnknownNameError and UsageError."""
-    named = [offer for offer in row.offers if text == _place(offer)]
+    named = [offer for offer in row.offers if text == offer.template.path]
     matching = named or [offer for offer in row.offers if same_version(offer.version, text)]
     if not matching:
         known = [offer.version for offer in newest_first(row.offers)]
         hint = f"`kymatui versions {row.name}` lists them"
         raise UnknownNameError.near("version", text, known, where=f"of {row.name}", hint=hint)
     if len(matching) > 1:
-        locations = ", ".join(sorted(map(_place, matching)))
+        locations = ", ".join(sorted(offer.template.path for offer in matching))
         raise UsageError(f"several templates have {row.name} {text}: {locations}", hint="name one of the templates")
     templates = index_cluster(session.snapshot()).shelf
     template = next((offer for offer in templates.offers(row.name) if offer.ref == matching[0].template), None)
@@ -169,9 +144,9 @@ class _Line(NamedTuple):
 def _text(row: ModuleRow, report: VersionReport, args: argparse.Namespace) -> str:
     comparison = report.templates
     listing = Listing(
-        header=_CHANGES,
+        columns=_CHANGES,
         entries=_lines(report),
-        lines=lambda line: (line.cells,),
+        rows=lambda line: (line.cells,),
         document=lambda _: _json(row, report),
         item=lambda line: line.document,
         name=lambda line: line.path,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kymatui.actions.jobs import job_cluster
 from kymatui.cli.options.confirmation import confirm_by_typing
@@ -17,10 +16,10 @@ from kymatui.cli.options.recorded_jobs import recorded_job
 from kymatui.cli.output.listing import Listing, ListPrinter, is_table, render_document
 from kymatui.cli.output.plan_header import plan_text
 from kymatui.cli.output.printing import print_line, print_text, wrapped
-from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.plans.plan_preview import summarize_actions
 from kymatui.errors import RefusedError, UnknownNameError, UsageError, did_you_mean, nearest_names
+from kymatui.lists.columns import Cell, ListColumn
 
 if TYPE_CHECKING:
     from kymatui.actions.finalizers import BlockedObject
@@ -144,12 +143,9 @@ def _listing(state: DeletionState, blocked_objects: Sequence[BlockedObject]) -> 
     if blocked_objects and state.blocking:
         reasons[f"`kymatui delete {module} --cascade --dry-run` lists what would be deleted"] = None
     return Listing(
-        header=("OBJECT", "DELETING FOR", "FINALIZER", "SET BY"),
+        columns=_COLUMNS,
         entries=blocked_objects,
-        lines=lambda blocked_object: [
-            (str(blocked_object.ref), _since(blocked_object), name, owner or "unknown")
-            for name, owner in blocked_object.finalizers
-        ],
+        rows=lambda item: [(item, name, owner) for name, owner in item.finalizers],
         document=lambda objects: {"name": module, "held": [_json(blocked_object) for blocked_object in objects]},
         item=_json,
         name=lambda blocked_object: blocked_object.typed,
@@ -158,8 +154,16 @@ def _listing(state: DeletionState, blocked_objects: Sequence[BlockedObject]) -> 
     )
 
 
-def _since(blocked_object: BlockedObject) -> str:
-    return format_duration(max(0.0, time.time() - blocked_object.since)) if blocked_object.since is not None else ""
+_Held = tuple["BlockedObject", str, str]
+"""An object, one of its finalizers, and who set that."""
+_COLUMNS: Final = (
+    ListColumn[_Held]("object", "OBJECT", cell=lambda held: Cell(str(held[0].ref))),
+    ListColumn[_Held](
+        "age", "DELETING FOR", cell=lambda held: Cell("", order=-(held[0].since or 0), since=held[0].since)
+    ),
+    ListColumn[_Held]("finalizer", "FINALIZER", cell=lambda held: Cell(held[1])),
+    ListColumn[_Held]("owner", "SET BY", cell=lambda held: Cell(held[2] or "unknown")),
+)
 
 
 def _json(blocked_object: BlockedObject) -> dict[str, object]:

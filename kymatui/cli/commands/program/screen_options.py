@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from kymatui.cli.cluster_options import add_remote_options
-from kymatui.settings.options_schema import THEME_NAMES
+from kymatui.settings import THEME_NAMES
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

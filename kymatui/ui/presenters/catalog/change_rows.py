@@ -9,11 +9,10 @@ from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.states import parse_state
-from kymatui.ui.presenters.catalog.catalog_rows import ABSENT, TONES
-from kymatui.ui.terminal.glyphs import SIGNS
-from kymatui.ui.viewmodels.columns import Column
+from kymatui.lists.catalog_cells import TONES
+from kymatui.lists.columns import ABSENT, SIGNS, Cell, Column
 from kymatui.ui.viewmodels.display_text import clock_time
-from kymatui.ui.viewmodels.row_list import Cell, Row
+from kymatui.ui.viewmodels.row_list import Row
 
 _TIME = Column("time", "UTC", 8, falls=True)
 _MODULE = Column("module", "MODULE", 18)

@@ -6,9 +6,9 @@ from kymatui.domain.catalog.channel_matrix import ChannelCell as Place
 from kymatui.domain.catalog.channel_matrix import ChannelMatrix, MatrixRow, build_matrix
 from kymatui.domain.catalog.rows import Catalog
 from kymatui.domain.kubernetes.terminal_text import sanitize
-from kymatui.ui.presenters.catalog.catalog_rows import ABSENT, GAP_TONES, version_cell
-from kymatui.ui.viewmodels.columns import Column
-from kymatui.ui.viewmodels.row_list import Cell, Row
+from kymatui.lists.catalog_cells import GAP_TONES, version_cell
+from kymatui.lists.columns import ABSENT, Cell, Column
+from kymatui.ui.viewmodels.row_list import Row
 
 
 def channel_columns(matrix: ChannelMatrix) -> tuple[Column, ...]:

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING
 
 from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import sanitize
-from kymatui.ui.presenters.catalog.catalog_rows import ABSENT
-from kymatui.ui.terminal.glyphs import SIGNS
-from kymatui.ui.viewmodels.columns import Column
-from kymatui.ui.viewmodels.row_list import Cell, Row
+from kymatui.lists.columns import ABSENT, SIGNS, Cell, Column
+from kymatui.ui.viewmodels.row_list import Row
 
 if TYPE_CHECKING:
     from kymatui.sessions.contexts import ContextEntry

@@ -7,8 +7,8 @@ from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.problems import Problem, Severity
 from kymatui.domain.snapshot.missing_lists import ListGap
 from kymatui.errors import KymatuiError
-from kymatui.ui.viewmodels.columns import Column
-from kymatui.ui.viewmodels.row_list import Cell, Row
+from kymatui.lists.columns import Cell, Column
+from kymatui.ui.viewmodels.row_list import Row
 
 COLUMNS = (
     Column("severity", "SEVERITY", 10),

@@ -8,17 +8,26 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from kymatui.domain.fleet.maintenance import DowntimeUpgrade, Maintenance, UpgradeStatus
+from kymatui.domain.fleet.maintenance import DowntimeUpgrade, Maintenance
 from kymatui.domain.kubernetes.durations import format_duration, next_text
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.kyma.maintenance_windows import MaintenanceWindow
 from kymatui.domain.remote.catalog_sync import SyncEntry, SyncPlan, SyncStatus
 from kymatui.domain.remote.watcher_chains import ChainLink, LinkHealth, WatcherChain
-from kymatui.ui.presenters.catalog.catalog_rows import ABSENT, version_cell
+from kymatui.lists.columns import cells_of
+from kymatui.lists.control_plane import (
+    SYNC_COLUMNS,
+    SYNC_SIGNS,
+    WATCHER_COLUMNS,
+    WINDOW_COLUMNS,
+    LinkEntry,
+    WindowEntry,
+    health_order,
+    sync_order,
+)
 from kymatui.ui.presenters.fleet.runtime_rows import key_text
-from kymatui.ui.viewmodels.columns import Column
 from kymatui.ui.viewmodels.display_text import clock_time
-from kymatui.ui.viewmodels.row_list import Cell, Row
+from kymatui.ui.viewmodels.row_list import Row
 
 _SEPARATOR: Final = "\0"
 
@@ -42,46 +51,18 @@ def report_subject(row_key: str) -> str:
 
 # the catalog sync
 
-_STANDINGS: Final = {
-    SyncStatus.MISSING: ("✗", "error"),
-    SyncStatus.LEFT_OVER: ("✗", "error"),
-    SyncStatus.UNKNOWN: ("?", "warning"),
-    SyncStatus.OWN: ("·", "accent"),
-    SyncStatus.OLD: ("·", "muted"),
-    SyncStatus.WITHHELD: ("–", "muted"),
-    SyncStatus.SYNCED: ("●", "ready"),
-}
-SYNC_COLUMNS: Final = (
-    Column("standing", "STATUS", 19),
-    Column("module", "MODULE", 14, flex=1),
-    Column("kind", "KIND", 17, priority=3),
-    Column("name", "NAME", 16, flex=2, priority=2),
-    Column("version", "VERSION", 8, flex=1, priority=1),
-    Column("why", "WHY", 16, flex=5),
-)
-
 
 def sync_report(plan: SyncPlan) -> ReportTable:
     """Return the report of the catalog sync, problems first."""
-    order = {standing: number for number, standing in enumerate(_STANDINGS)}
-    entries = sorted(plan.entries, key=lambda entry: order[entry.standing])
-    rows = [(_sync_row(entry, order[entry.standing]), _sync_sentence(entry)) for entry in entries]
-    counts = "   ".join(f"{plan.count(standing)} {standing.value}" for standing in _STANDINGS if plan.count(standing))
+    rows = [(_sync_row(entry), _sync_sentence(entry)) for entry in sorted(plan.entries, key=sync_order)]
+    counts = "   ".join(f"{plan.count(standing)} {standing.value}" for standing in SYNC_SIGNS if plan.count(standing))
     counts = counts if plan.unknown is None else sanitize(f"the control plane's catalog: {plan.unknown}")
     return ReportTable(tuple(row for row, _ in rows), counts, {row.key: words for row, words in rows})
 
 
-def _sync_row(entry: SyncEntry, order: int) -> Row:
-    sign, tone = _STANDINGS[entry.standing]
-    cells = {
-        "standing": Cell(f"{sign} {entry.standing.value}", tone, order=order),
-        "module": Cell(sanitize(entry.module) or ABSENT, "strong"),
-        "kind": Cell(entry.ref.kind.kind, "muted"),
-        "name": Cell(sanitize(entry.ref.name)),
-        "version": version_cell(entry.version),
-        "why": Cell(sanitize(entry.why)),
-    }
-    return Row(_SEPARATOR.join((entry.module, str(entry.ref), entry.standing.value)), cells)
+def _sync_row(entry: SyncEntry) -> Row:
+    key = _SEPARATOR.join((entry.module, str(entry.ref), entry.standing.value))
+    return Row(key, cells_of(SYNC_COLUMNS, entry))
 
 
 def _sync_sentence(entry: SyncEntry) -> str:
@@ -99,23 +80,6 @@ def _sync_sentence(entry: SyncEntry) -> str:
 
 
 # maintenance windows
-
-WINDOW_COLUMNS: Final = (
-    Column("runtime", "RUNTIME", 12, flex=2),
-    Column("window", "NEXT WINDOW (UTC)", 27),
-    Column("in", "IN", 4, priority=2, right=True),
-    Column("module", "MODULE", 14, flex=1),
-    Column("installed", "INSTALLED", 9, priority=4),
-    Column("offered", "OFFERED", 9, priority=3),
-    Column("how", "STATUS", 18, flex=3, priority=1),
-)
-_HOW: Final = {
-    UpgradeStatus.WAITS: "processing",
-    UpgradeStatus.REPORTED: "processing",
-    UpgradeStatus.GOES: "ready",
-    UpgradeStatus.SKIPS: "ready",
-    UpgradeStatus.STUCK: "error",
-}
 
 
 def windows_report(maintenances: Sequence[Maintenance], notes: Iterable[str], now: float) -> ReportTable:
@@ -146,36 +110,8 @@ def _valid_until(window: MaintenanceWindow, now: float) -> float:
 
 def _window_row(maintenance: Maintenance, upgrade: DowntimeUpgrade | None, now: float) -> Row:
     runtime = key_text((maintenance.ref.namespace, maintenance.ref.name))
-    begin = maintenance.window.begin if maintenance.window is not None else float("inf")
-    cells = {
-        "runtime": Cell(sanitize(maintenance.ref.name), "strong"),
-        "window": Cell(format_window(maintenance.window), "accent" if maintenance.open else "", order=begin),
-        "in": Cell(_until(maintenance, now), "accent" if maintenance.open else "muted", order=begin),
-    }
-    if upgrade is not None:
-        cells |= {
-            "module": Cell(sanitize(upgrade.module), "strong"),
-            "installed": version_cell(upgrade.installed),
-            "offered": version_cell(upgrade.offered),
-            "how": Cell(upgrade.waiting.value, _HOW[upgrade.waiting]),
-        }
-    elif maintenance.unknown is not None:
-        cells["how"] = Cell(f"upgrades {maintenance.unknown.gap}", "muted")
+    cells = cells_of(WINDOW_COLUMNS, WindowEntry(maintenance, upgrade, now))
     return Row(_SEPARATOR.join((runtime, upgrade.module if upgrade is not None else "")), cells)
-
-
-def format_window(window: MaintenanceWindow | None) -> str:
-    """Return the time of a window in UTC."""
-    if window is None:
-        return "unknown"
-    begin, end = time.gmtime(window.begin), time.gmtime(window.end)
-    return f"{time.strftime('%a %m-%d %H:%M', begin)} – {time.strftime('%a %H:%M', end)}"
-
-
-def _until(maintenance: Maintenance, now: float) -> str:
-    if maintenance.window is None:
-        return ""
-    return "open" if maintenance.open else format_duration(maintenance.window.begin - now)
 
 
 def _window_sentence(maintenance: Maintenance, upgrade: DowntimeUpgrade | None, now: float) -> str:
@@ -196,19 +132,6 @@ def _window_sentence(maintenance: Maintenance, upgrade: DowntimeUpgrade | None, 
 
 # Watchers
 
-_HEALTH: Final = {
-    LinkHealth.BROKEN: ("✗", "error"),
-    LinkHealth.UNKNOWN: ("?", "warning"),
-    LinkHealth.HEALTHY: ("●", "ready"),
-}
-WATCHER_COLUMNS: Final = (
-    Column("health", "HEALTH", 10),
-    Column("watcher", "WATCHER", 14, flex=1),
-    Column("watches", "WATCHES", 14, flex=1, priority=2),
-    Column("link", "LINK", 14),
-    Column("object", "OBJECT", 14, flex=2, priority=1),
-    Column("why", "WHY", 10, flex=5, priority=1),
-)
 NO_WATCHERS: Final = (
     "No Watchers in the control plane. lifecycle-manager learns of changes in runtimes only when it reconciles."
 )
@@ -216,11 +139,10 @@ NO_WATCHERS: Final = (
 
 def watchers_report(chains: Sequence[WatcherChain], asked_at: float, *, in_runtime: bool) -> ReportTable:
     """Return the Watchers with broken chains first; each chain is listed against the flow of events."""
-    worst = list(_HEALTH)
     rows, sentences = list[Row](), dict[str, str]()
-    for chain in sorted(chains, key=lambda chain: worst.index(chain.health)):
+    for chain in sorted(chains, key=lambda chain: health_order(chain.health)):
         for link in chain.links:
-            row = _chain_row(chain, link, worst.index(link.health))
+            row = _chain_row(chain, link)
             rows.append(row)
             sentences[row.key] = _chain_sentence(chain, link)
     healthy = sum(chain.health is LinkHealth.HEALTHY for chain in chains)
@@ -230,17 +152,9 @@ def watchers_report(chains: Sequence[WatcherChain], asked_at: float, *, in_runti
     return ReportTable(tuple(rows), counts if chains else "", sentences)
 
 
-def _chain_row(chain: WatcherChain, link: ChainLink, order: int) -> Row:
-    sign, tone = _HEALTH[link.health]
-    cells = {
-        "health": Cell(f"{sign} {link.health.value}", tone, order=order),
-        "watcher": Cell(sanitize(chain.watcher.rpartition("/")[2]) or ABSENT, "strong"),
-        "watches": Cell(sanitize(chain.watches), "muted"),
-        "link": Cell(sanitize(link.what)),
-        "object": Cell(sanitize(link.object) or ABSENT),
-        "why": Cell(sanitize(link.why)),
-    }
-    return Row(_SEPARATOR.join((chain.watcher, link.what, link.object)), cells)
+def _chain_row(chain: WatcherChain, link: ChainLink) -> Row:
+    key = _SEPARATOR.join((chain.watcher, link.what, link.object))
+    return Row(key, cells_of(WATCHER_COLUMNS, LinkEntry(chain, link)))
 
 
 def _chain_sentence(chain: WatcherChain, link: ChainLink) -> str:

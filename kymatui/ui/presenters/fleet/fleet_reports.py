@@ -17,15 +17,16 @@ from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma.states import State, state_rank
-from kymatui.ui.presenters.catalog.catalog_rows import ABSENT, TONES
+from kymatui.lists.catalog_cells import TONES
+from kymatui.lists.columns import ABSENT, SIGNS, Cell, Column, cells_of, on_screen
+from kymatui.lists.fleet import VERSION_COLUMNS, runtime_state_cell
 from kymatui.ui.presenters.catalog.change_rows import value_cell
-from kymatui.ui.presenters.fleet.runtime_rows import RuntimeFilter, actor_words, key_text, state_cell
-from kymatui.ui.terminal.glyphs import SIGNS
-from kymatui.ui.viewmodels.columns import Column
+from kymatui.ui.presenters.fleet.runtime_rows import RuntimeFilter, actor_words, key_text
 from kymatui.ui.viewmodels.display_text import clock_time
-from kymatui.ui.viewmodels.row_list import Cell, Row
+from kymatui.ui.viewmodels.row_list import Row
 
 _SEPARATOR = "\0"
+_SHARED = on_screen(VERSION_COLUMNS)
 
 
 class VersionTable(Struct, frozen=True):
@@ -42,7 +43,7 @@ def matrix_columns(counts: VersionTable, first: int = 0) -> tuple[Column, ...]:
     columns = (
         Column(f"place:{n}", titles[n], 18, flex=1, priority=n - first, falls=True) for n in range(first, len(titles))
     )
-    return (Column("name", "MODULE", 18, flex=1), Column("total", "RUNTIMES", 10, right=True, falls=True), *columns)
+    return (*_SHARED, *columns)
 
 
 def matrix_rows(runtimes: Sequence[Runtime]) -> VersionTable:
@@ -56,10 +57,7 @@ def matrix_rows(runtimes: Sequence[Runtime]) -> VersionTable:
 
 
 def _matrix_row(counts: VersionCounts) -> Row:
-    cells = {
-        "name": Cell(sanitize(counts.module), "strong", order=counts.module),
-        "total": Cell(str(counts.total), order=counts.total),
-    }
+    cells = cells_of(_SHARED, counts)
     most = max((count for _, count in counts.counts), default=0)
     for index, (version, count) in enumerate(counts.counts):
         tone = "ready" if count == most else ""
@@ -146,7 +144,7 @@ def _problem_row(key: RuntimeKey, runtime: Runtime, picture: FleetSnapshot, shor
     worst = runtime.worst.name if runtime.worst is not None else ""
     cells = {
         "runtime": Cell(sanitize(runtime.name), "strong", short=sanitize(short)),
-        "state": state_cell(runtime),
+        "state": runtime_state_cell(runtime),
         "reason": Cell(sanitize(why.text)),
         "on": Cell(why.actor.value, "accent" if why.actor is Actor.YOU else ""),
     }

@@ -16,10 +16,9 @@ from kymatui.domain.whatif.forecast import BY_RISK, Forecast, ModuleForecast
 from kymatui.domain.whatif.module_results import ResultKind
 from kymatui.domain.whatif.summary import count_kinds, kind_label, reason_words, result_words
 from kymatui.domain.whatif.version_lines import CellKind, VersionLine, version_lines
-from kymatui.ui.presenters.catalog.catalog_rows import ABSENT
+from kymatui.lists.columns import ABSENT, Cell, Column
 from kymatui.ui.presenters.fleet.runtime_rows import key_text
-from kymatui.ui.viewmodels.columns import Column
-from kymatui.ui.viewmodels.row_list import Cell, Row
+from kymatui.ui.viewmodels.row_list import Row
 
 CELLS: Final = tuple(CellKind)
 _SEPARATOR: Final = "\0"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -11,33 +10,20 @@ from msgspec.structs import replace
 from kymatui.domain.catalog.rows import Catalog
 from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, RuntimeKey
 from kymatui.domain.fleet.pending_actions import runtime_reason
-from kymatui.domain.fleet.runtimes import Runtime, RuntimeModule, drift_count, group_name
+from kymatui.domain.fleet.runtimes import Runtime, group_name
 from kymatui.domain.fleet.short_names import short_names
-from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.problems import Actor
-from kymatui.domain.kyma.states import State, parse_state, state_rank
 from kymatui.domain.kyma.versions import same_version
 from kymatui.domain.snapshot.missing_lists import ListGap, UnknownFact
 from kymatui.domain.snapshot.snapshots import Feed, FeedState
-from kymatui.ui.presenters.catalog.catalog_rows import ABSENT, GAP_TONES, TONES
-from kymatui.ui.terminal.glyphs import SIGNS
-from kymatui.ui.viewmodels.columns import Column
-from kymatui.ui.viewmodels.row_list import Cell, Row
+from kymatui.lists.catalog_cells import TONES
+from kymatui.lists.columns import ABSENT, Cell, Column, cells_of, on_screen
+from kymatui.lists.fleet import GROUP_COLUMNS, RUNTIME_COLUMNS, GroupEntry, RuntimeEntry
+from kymatui.ui.viewmodels.row_list import Row
 
-COLUMNS = (
-    Column("name", "RUNTIME", 13, flex=3),
-    Column("shoot", "SHOOT", 10, priority=8),
-    Column("region", "REGION", 14, priority=5),
-    Column("plan", "PLAN", 6, priority=6),
-    Column("channel", "CHANNEL", 8, priority=4),
-    Column("state", "STATE", 17),
-    Column("modules", "MODULES", 7, priority=7, right=True, falls=True),
-    Column("drift", "DRIFT", 5, priority=1, right=True, falls=True),
-    Column("worst", "WORST MODULE", 14, flex=2, priority=1),
-    Column("age", "AGE", 4, priority=2, right=True),
-    Column("skr", "SKR", 11, priority=3),
-)
+_SHARED = on_screen(RUNTIME_COLUMNS)
+COLUMNS = (*_SHARED, Column("skr", "SKR", 11, priority=3))
 _SEPARATOR = "\0"
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86400.0
 
@@ -119,12 +105,6 @@ def _counted(number: int, why: UnknownFact | None) -> str:
     return f"{number}+" if number and why.gap is not ListGap.LOADING else why.gap.value
 
 
-def _drift(drifting: int, unknown: UnknownFact | None, words: str) -> Cell:
-    if unknown is not None:
-        return Cell(unknown.gap.value, GAP_TONES[unknown.gap])
-    return Cell(words or ABSENT, "warning" if drifting else "muted", order=drifting)
-
-
 def runtime_row(
     key: RuntimeKey, runtime: Runtime, now: float, unknown_drift: UnknownFact | None = None, short: str = ""
 ) -> Row:
@@ -132,46 +112,13 @@ def runtime_row(
 
     `short` is its name for narrow columns.
     """
-    age = "" if runtime.created is None else format_duration(now - runtime.created)
-    cells = {
-        "name": Cell(sanitize(runtime.name), "strong", short=sanitize(short)),
-        "shoot": _known(runtime.shoot),
-        "region": _known(runtime.region),
-        "plan": _known(runtime.plan),
-        "channel": _known(runtime.channel),
-        "state": state_cell(runtime),
-        "modules": Cell(str(len(runtime.modules)), order=len(runtime.modules)),
-        "drift": _drift(len(runtime.drifting), unknown_drift, runtime.drift_words),
-        "worst": _worst(runtime.worst),
-        "age": Cell(age, "muted", order=-(runtime.created or 0), since=runtime.created),
-        "skr": Cell(ABSENT, "muted", 9),
-    }
-    return Row(key_text(key), cells, labels=_labels(runtime.labels))
-
-
-def _worst(module: RuntimeModule | None) -> Cell:
-    if module is None:
-        return Cell(ABSENT, "muted", 99)
-    tone = "warning" if module.drifts and module.state is State.READY else TONES[module.state]
-    return Cell(sanitize(module.name), tone, state_rank(module.state))
-
-
-def _known(text: str) -> Cell:
-    return Cell(sanitize(text)) if text else Cell(ABSENT, "muted")
+    cells = cells_of(_SHARED, RuntimeEntry(runtime, unknown_drift, short), now)
+    return Row(key_text(key), {**cells, "skr": Cell(ABSENT, "muted", 9)}, labels=_labels(runtime.labels))
 
 
 def _labels(labels: Mapping[str, str]) -> Mapping[str, str]:
     """Return the labels by full name and by the part after the slash."""
     return {**{name.rpartition("/")[2]: value for name, value in labels.items()}, **labels}
-
-
-def state_cell(runtime: Runtime) -> Cell:
-    """Return the Kyma's state with its sign; a deletion and a skip label precede it."""
-    state = runtime.known_state
-    word = str(state) if state is not State.UNKNOWN else sanitize(runtime.state) or "Unknown"
-    if runtime.skipped:
-        word += " skip"
-    return Cell(f"{SIGNS.get(TONES[state], '')} {word}".strip(), TONES[state], order=state_rank(state))
 
 
 SKR = {
@@ -206,23 +153,7 @@ def actor_words(actor: str) -> str:
 
 # groups
 
-GROUP_COLUMNS = (
-    Column("name", "GROUP", 20, flex=2),
-    Column("count", "RUNTIMES", 10, right=True, falls=True),
-    Column("ready", "READY", 6, right=True, falls=True, priority=2),
-    Column("processing", "PROCESSING", 10, right=True, falls=True, priority=4),
-    Column("warning", "WARNING", 8, right=True, falls=True, priority=1),
-    Column("error", "ERROR", 6, right=True, falls=True),
-    Column("deleting", "DELETING", 8, right=True, falls=True, priority=3),
-    Column("drift", "DRIFTING", 8, right=True, falls=True, priority=1),
-)
-_STATES = {
-    "ready": State.READY,
-    "processing": State.PROCESSING,
-    "warning": State.WARNING,
-    "error": State.ERROR,
-    "deleting": State.DELETING,
-}
+GROUP_TABLE = on_screen(GROUP_COLUMNS)
 
 
 def group_rows(runtimes: Iterable[Runtime], what: str, unknown_drift: UnknownFact | None = None) -> list[Row]:
@@ -230,26 +161,8 @@ def group_rows(runtimes: Iterable[Runtime], what: str, unknown_drift: UnknownFac
     members: dict[str, list[Runtime]] = {}
     for runtime in runtimes:
         members.setdefault(group_name(runtime, what), []).append(runtime)
-    return [
-        _group_row(what, name, runtimes_of_group, unknown_drift) for name, runtimes_of_group in sorted(members.items())
-    ]
-
-
-def _group_row(what: str, name: str, runtimes: Sequence[Runtime], unknown_drift: UnknownFact | None) -> Row:
-    states = Counter(State.DELETING if runtime.deleting else parse_state(runtime.state) for runtime in runtimes)
-    cells = {"name": Cell(sanitize(name), "strong"), "count": _count(len(runtimes), "strong")}
-    for column, state in _STATES.items():
-        cells[column] = _count(states[state], TONES[state])
-    drifting, undecided = (
-        sum(bool(runtime.drifting) for runtime in runtimes),
-        any(runtime.unknown_drift for runtime in runtimes),
-    )
-    cells["drift"] = _drift(drifting, unknown_drift, drift_count(drifting, undecided=undecided))
-    return Row(f"{what}{_SEPARATOR}{name}", cells)
-
-
-def _count(number: int, tone: str) -> Cell:
-    return Cell(str(number) if number else ABSENT, tone if number else "muted", order=number)
+    entries = [GroupEntry(name, tuple(found), unknown_drift) for name, found in sorted(members.items())]
+    return [Row(f"{what}{_SEPARATOR}{entry.name}", cells_of(GROUP_COLUMNS, entry)) for entry in entries]
 
 
 def filter_title(row_key: str) -> RuntimeFilter:

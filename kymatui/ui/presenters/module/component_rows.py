@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from kymatui.actions.components.component_facts import ShownComponent, component_facts
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.modules.module_signature import ModuleSignature, SignatureStatus
-from kymatui.ui.presenters.catalog.catalog_rows import ABSENT, SIGNATURE_TONES
-from kymatui.ui.viewmodels.columns import Column
+from kymatui.lists.catalog_cells import SIGNATURE_TONES
+from kymatui.lists.columns import ABSENT, Cell, Column
 from kymatui.ui.viewmodels.display_text import Fact
-from kymatui.ui.viewmodels.row_list import Cell, Row
+from kymatui.ui.viewmodels.row_list import Row
 
 COLUMNS: tuple[Column, ...] = (
     Column("name", "RESOURCE", 24, flex=2),

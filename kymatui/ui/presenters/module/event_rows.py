@@ -13,24 +13,14 @@ from kymatui.domain.catalog.module_events import (
     module_objects,
 )
 from kymatui.domain.catalog.rows import ModuleRow
-from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.snapshot.object_index import ObjectIndex
 from kymatui.domain.snapshot.snapshots import Snapshot
-from kymatui.ui.viewmodels.columns import Column
+from kymatui.lists.columns import cells_of
+from kymatui.lists.module import EVENT_COLUMNS
 from kymatui.ui.viewmodels.display_text import Fact
-from kymatui.ui.viewmodels.row_list import Cell
 from kymatui.ui.viewmodels.row_list import Row as Line
-
-COLUMNS = (
-    Column("age", "AGE", 4, right=True),
-    Column("type", "TYPE", 8),
-    Column("reason", "REASON", 18, flex=1),
-    Column("object", "OBJECT", 24, flex=1, priority=1),
-    Column("count", "×", 4, right=True, priority=2, falls=True),
-    Column("message", "MESSAGE", 20, flex=4),
-)
 
 _EMPTY: Final = {
     EventsAvailability.NO_OBJECTS: "The module has no objects that could have events.",
@@ -74,17 +64,7 @@ def why_no_events(module: ModuleRow, snapshot: Snapshot, namespace: str = "") ->
 
 
 def _line(event: Event, now: float) -> Line:
-    cells = {
-        "age": Cell(
-            format_duration(now - event.seen) if event.seen else "", "muted", -event.seen, since=event.seen or None
-        ),
-        "type": Cell(sanitize(event.type), "warning" if event.is_warning else "muted"),
-        "reason": Cell(sanitize(event.reason), "strong"),
-        "object": Cell(sanitize(f"{event.kind}/{event.name}")),
-        "count": Cell(str(event.count or ""), "muted", order=event.count),
-        "message": Cell(sanitize(event.message)),
-    }
-    return Line(_key(event), cells)
+    return Line(_key(event), cells_of(EVENT_COLUMNS, event, now))
 
 
 def _key(event: Event) -> str:

@@ -19,8 +19,8 @@ from kymatui.domain.snapshot.object_index import ObjectIndex
 from kymatui.domain.snapshot.snapshots import Object, Snapshot
 from kymatui.domain.versions.evidence import Evidence
 from kymatui.domain.versions.messages import drift_words, note_words, refusal_words, source_words
-from kymatui.ui.presenters.catalog.catalog_rows import ABSENT, TONES, format_age, state_cell
-from kymatui.ui.terminal.glyphs import SIGNS
+from kymatui.lists.catalog_cells import TONES, format_age, state_cell
+from kymatui.lists.columns import ABSENT, SIGNS
 from kymatui.ui.viewmodels.display_text import Fact
 
 

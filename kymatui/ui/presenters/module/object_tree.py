@@ -13,10 +13,9 @@ from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.states import State, worst_state
-from kymatui.ui.presenters.catalog.catalog_rows import TONES
-from kymatui.ui.terminal.glyphs import SIGNS
-from kymatui.ui.viewmodels.columns import Column
-from kymatui.ui.viewmodels.row_list import Cell, Row
+from kymatui.lists.catalog_cells import TONES
+from kymatui.lists.columns import SIGNS, Cell, Column
+from kymatui.ui.viewmodels.row_list import Row
 
 COLUMNS = (
     Column("object", "OBJECT", 34, flex=3),

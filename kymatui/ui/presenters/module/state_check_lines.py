@@ -9,35 +9,16 @@ from kymatui.domain.modules.state_checks import (
     Evaluation,
     RuleOutcome,
     RuleResult,
-    StateDecision,
     lint_rules,
 )
-from kymatui.domain.modules.status_paths import PathEvaluation, PathResult, PathResultKind
+from kymatui.domain.modules.status_paths import PathEvaluation, PathResultKind
 from kymatui.domain.snapshot.missing_lists import RowFact
 from kymatui.domain.versions.messages import source_words
-from kymatui.ui.presenters.catalog.catalog_rows import TONES
-from kymatui.ui.viewmodels.columns import Column
+from kymatui.lists.catalog_cells import TONES
+from kymatui.lists.columns import cells_of
+from kymatui.lists.module import RULE_COLUMNS, RuleEntry, path_cell
 from kymatui.ui.viewmodels.display_text import Fact
-from kymatui.ui.viewmodels.row_list import Cell
 from kymatui.ui.viewmodels.row_list import Row as Line
-
-COLUMNS = (
-    Column("number", "#", 3),
-    Column("path", "PATH", 20, flex=2),
-    Column("want", "EXPECTED", 12, flex=1),
-    Column("got", "ACTUAL", 14, flex=1),
-    Column("result", "RESULT", 11),
-    Column("maps", "MAPS TO", 10),
-    Column("group", "GROUP", 16, priority=1),
-)
-
-_RESULT_TONES = {
-    RuleResult.MATCH: "ready",
-    RuleResult.NO_MATCH: "",
-    RuleResult.SKIPPED: "muted",
-    RuleResult.ERROR: "error",
-    RuleResult.NOT_REACHED: "muted",
-}
 
 _MODES = {CheckMode.KLM: "lifecycle-manager evaluates it", CheckMode.STRICT: "its documentation says"}
 
@@ -115,46 +96,18 @@ def order_facts(module: ModuleRow, checked: CheckedResource | None, mode: CheckM
 
 
 def _line(number: int, outcome: RuleOutcome, evaluation: Evaluation) -> Line:
-    rule = outcome.rule
-    cells = {
-        "number": Cell(str(number), "muted"),
-        "path": Cell(sanitize(rule.path) + ("" if outcome.klm_reads else " *")),
-        "want": Cell(sanitize(rule.value)),
-        "got": Cell(*format_found(outcome.value)),
-        "result": Cell(str(outcome.result), _RESULT_TONES[outcome.result]),
-        "maps": Cell(sanitize(rule.mapped_state)),
-        "group": Cell(*_group(rule.mapped_state, evaluation)),
-    }
-    return Line(str(number), cells)
-
-
-def _group(state: str, evaluation: Evaluation) -> tuple[str, str]:
-    value = next((group.value for group in evaluation.groups if group.state == state), None)
-    if value is None:
-        return "not evaluated", "muted"
-    decides = evaluation.decision is StateDecision.GROUP and state == str(evaluation.state)
-    return ("true ← decides", "accent") if value and decides else (str(value).lower(), "" if value else "muted")
-
-
-def format_found(value: PathResult) -> tuple[str, str]:
-    """Return the value; a missing path, no string, an empty string and a value are four answers."""
-    if value.kind is PathResultKind.VALUE:
-        return sanitize(value.text), ""
-    if value.kind is PathResultKind.EMPTY:
-        return '""  (empty)', ""
-    if value.kind is PathResultKind.NOT_TEXT:
-        return sanitize(f"{value.type} {value.text}".strip()), "error"
-    return f"({value.kind})", "muted"
+    return Line(str(number), cells_of(RULE_COLUMNS, RuleEntry(number, outcome, evaluation)))
 
 
 def format_trial(evaluation: PathEvaluation) -> Fact:
     """Return the result of a path while you type it."""
-    text, tone = format_found(evaluation.extended)
+    cell = path_cell(evaluation.extended)
+    text = cell.text
     if evaluation.extended.kind is PathResultKind.MISSING and evaluation.extended.at:
         text = f"not found: {sanitize(evaluation.extended.at)} has no such field"
     if not evaluation.klm_reads:
         text += "   * lifecycle-manager splits paths at dots, so it reads this path differently"
-    return Fact("found", text, tone or "ready")
+    return Fact("found", text, cell.tone or "ready")
 
 
 def lint_lines(module: ModuleRow) -> list[str]:

@@ -5,23 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 from kymatui.actions.modules.version_report import VersionReport
-from kymatui.domain.catalog.rows import ModuleRow, Offer, OfferMark, newest_first
+from kymatui.domain.catalog.rows import ModuleRow, Offer, newest_first
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.versions.version_diff import ChangeKind
-from kymatui.ui.presenters.catalog.catalog_rows import ABSENT, version_cell
-from kymatui.ui.viewmodels.columns import Column
+from kymatui.lists.columns import cells_of
+from kymatui.lists.module import VERSION_COLUMNS, OfferEntry
 from kymatui.ui.viewmodels.display_text import Fact
-from kymatui.ui.viewmodels.row_list import Cell
 from kymatui.ui.viewmodels.row_list import Row as Line
-
-COLUMNS = (
-    Column("version", "VERSION", 14, flex=1),
-    Column("channels", "CHANNELS", 16, flex=2),
-    Column("source", "SOURCE", 10, priority=1),
-    Column("template", "TEMPLATE", 24, flex=2, priority=2),
-    Column("here", "HERE", 24),
-)
-
 
 MOST_CHANGES: Final = 200
 """Lines of a section that are drawn."""
@@ -44,16 +34,8 @@ def offer_key(offer: Offer) -> str:
 
 
 def _line(module: ModuleRow, offer: Offer, base: str) -> Line:
-    marks = module.offer_marks(offer)
-    words = [*marks, *(["base"] if offer_key(offer) == base else [])]
-    cells = {
-        "version": version_cell(offer.version, "strong"),
-        "channels": Cell(sanitize(", ".join(offer.channels)) or ABSENT, "" if offer.channels else "muted"),
-        "source": Cell(sanitize(offer.source) or str(offer.origin), "muted"),
-        "template": Cell(sanitize(offer_key(offer)), "muted"),
-        "here": Cell(", ".join(words), "ready" if OfferMark.INSTALLED in marks else "accent"),
-    }
-    return Line(offer_key(offer), cells)
+    entry = OfferEntry(module, offer, is_base=offer_key(offer) == base)
+    return Line(offer_key(offer), cells_of(VERSION_COLUMNS, entry))
 
 
 def change_facts(report: VersionReport, *, reading: bool = False) -> list[Fact]:

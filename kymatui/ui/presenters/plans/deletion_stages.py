@@ -23,9 +23,9 @@ from kymatui.engine.deletion.deletion_state import (
 )
 from kymatui.engine.inventory.managed_resources import ManagedObject
 from kymatui.engine.plans.plan import Action, Step
-from kymatui.ui.viewmodels.columns import Column
+from kymatui.lists.columns import Cell, Column
 from kymatui.ui.viewmodels.display_text import as_screen_commands, shorten_path
-from kymatui.ui.viewmodels.row_list import Cell, Row
+from kymatui.ui.viewmodels.row_list import Row
 
 COLUMNS = (
     Column("kind", "KIND", 12, flex=1),

@@ -11,10 +11,9 @@ from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.plans.jobs import Job, JobState, JobStep, StepState
 from kymatui.engine.jobs.job_records import JobRecord
-from kymatui.ui.terminal.glyphs import SIGNS
-from kymatui.ui.viewmodels.columns import Column
+from kymatui.lists.columns import SIGNS, Cell, Column
 from kymatui.ui.viewmodels.display_text import clock_time
-from kymatui.ui.viewmodels.row_list import Cell, Row
+from kymatui.ui.viewmodels.row_list import Row
 
 QUIET = 300.0
 """Seconds without any change after which a job that waits says whom to look after."""

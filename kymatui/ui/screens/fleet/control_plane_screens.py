@@ -23,13 +23,14 @@ from kymatui.domain.remote.runtime_pair import effective_kyma
 from kymatui.domain.snapshot.cluster_index import CATALOG_FEEDS
 from kymatui.domain.snapshot.missing_lists import explain_missing
 from kymatui.errors import KymatuiError
+from kymatui.lists.columns import Column
+from kymatui.lists.control_plane import SYNC_COLUMNS, WATCHER_COLUMNS, WINDOW_COLUMNS
 from kymatui.ui.base.framed_screen import ListScreen
 from kymatui.ui.connection.remote_reading import LatestReading
 from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.presenters.fleet import control_plane_reports
 from kymatui.ui.presenters.fleet.control_plane_reports import ReportTable
 from kymatui.ui.terminal.plain_widgets import Static
-from kymatui.ui.viewmodels.columns import Column
 from kymatui.ui.viewmodels.sorting import SortOrder
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable
@@ -127,7 +128,7 @@ class ReportScreen(ListScreen):
 class SyncScreen(ReportScreen):
     """Templates and release metas that the runtime should have and has, with the reasons."""
 
-    COLUMNS = control_plane_reports.SYNC_COLUMNS
+    COLUMNS: ClassVar[tuple[Column, ...]] = SYNC_COLUMNS
     SORT = SortOrder("standing")
     COPIED = "name"
     EMPTY = "The control plane has no catalog."
@@ -151,7 +152,7 @@ class SyncScreen(ReportScreen):
 class WindowsScreen(ReportScreen):
     """Next maintenance window of each runtime or of one, with the upgrades that wait for it."""
 
-    COLUMNS = control_plane_reports.WINDOW_COLUMNS
+    COLUMNS: ClassVar[tuple[Column, ...]] = WINDOW_COLUMNS
     SORT = SortOrder("")
     COPIED = "runtime"
     EMPTY = "No runtimes."
@@ -226,7 +227,7 @@ class WindowsScreen(ReportScreen):
 class WatchersScreen(ReportScreen):
     """Watchers with the whole path of their events, up to the displayed runtime."""
 
-    COLUMNS = control_plane_reports.WATCHER_COLUMNS
+    COLUMNS: ClassVar[tuple[Column, ...]] = WATCHER_COLUMNS
     SORT = SortOrder("")  # a chain stays together
     OPENS = False
     COPIED = "object"

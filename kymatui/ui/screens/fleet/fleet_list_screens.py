@@ -14,13 +14,13 @@ from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, recent_changes
 from kymatui.domain.fleet.pending_actions import pending_actions
 from kymatui.domain.kubernetes.refs import split_name
 from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.lists.columns import Column
 from kymatui.ui.base.framed_screen import ListScreen
 from kymatui.ui.navigation.history import FLEET_PROBLEMS, ScreenStep
 from kymatui.ui.presenters.fleet import fleet_reports
 from kymatui.ui.presenters.fleet.fleet_reports import MatrixCursor
 from kymatui.ui.screens.fleet.fleet_screen import FleetScreen
 from kymatui.ui.terminal.plain_widgets import Static
-from kymatui.ui.viewmodels.columns import Column
 from kymatui.ui.viewmodels.row_list import Row
 from kymatui.ui.viewmodels.sorting import SortOrder
 from kymatui.ui.widgets.live_table import LiveTable

@@ -1,4 +1,4 @@
-"""Columns and views of the catalog table, all that the first paint needs."""
+"""Views of the catalog behind the number keys, and their columns."""
 
 from __future__ import annotations
 
@@ -8,38 +8,10 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kymatui.domain.catalog.catalog_columns import START_COLUMNS
-from kymatui.ui.viewmodels.columns import Column
+from kymatui.lists.catalog import OFFERED, CatalogColumn
 
 if TYPE_CHECKING:
     from kymatui.domain.catalog.rows import Catalog, ModuleRow
-
-# On 60 columns DRIFT says what DESIRED does, and has to be read in full.
-COLUMNS: tuple[Column, ...] = (
-    Column("name", "NAME", 20, flex=3),
-    Column("source", "SRC", 5, priority=5),
-    Column("channel", "CHANNEL", 9, flex=1, priority=2),
-    Column("installed", "INSTALLED", 9),
-    Column("desired", "DESIRED", 8, priority=1),
-    Column("newest", "NEWEST", 8, priority=4),
-    Column("drift", "DRIFT", 18, flex=1),
-    Column("state", "STATE", 15, flex=1),
-    Column("checks", "CHECKS", 7, priority=3),
-    Column("age", "AGE", 4, priority=6, right=True),
-    Column("manager", "MANAGER", 20, flex=2, priority=7),
-    Column("signed", "SIGNED", 8, priority=4),
-    Column("reason", "REASON", 30, flex=4, priority=7),
-)
-
-
-OFFERED = Column("offered", "OFFERED", 8, flex=1)
-"""The version of the channel on show; only the view of a channel has it."""
-
-
-def choose_columns(names: Sequence[str]) -> tuple[Column, ...]:
-    """Return the named columns in this order; those of the start if every name is unknown."""
-    known = {column.id: column for column in COLUMNS}
-    return tuple(known[name] for name in names if name in known) or tuple(known[name] for name in START_COLUMNS)
 
 
 def is_community(module: ModuleRow) -> bool:
@@ -68,7 +40,7 @@ class CatalogView(Struct, frozen=True):
 ALL_MODULES = CatalogView("0", "all")
 
 
-def columns_of(view: CatalogView, columns: Sequence[Column]) -> tuple[Column, ...]:
+def columns_of(view: CatalogView, columns: Sequence[CatalogColumn]) -> tuple[CatalogColumn, ...]:
     """Return the columns of a view.
 
     A channel's view has OFFERED after DESIRED, or at the end without DESIRED.

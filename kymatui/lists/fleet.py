@@ -1,0 +1,279 @@
+"""The columns of a control plane's fleet: runtimes, groups of them, and the versions that they report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cached_property
+from typing import Any, Final
+
+from msgspec import Struct
+
+from kymatui.domain.catalog.catalog_json import actor_json, unknown_json
+from kymatui.domain.fleet.pending_actions import RuntimeReason, runtime_reason
+from kymatui.domain.fleet.runtimes import Runtime, RuntimeModule, VersionCounts, drift_count, reported_actor
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.kyma.problems import Actor
+from kymatui.domain.kyma.states import State, StateSource, parse_state, state_rank
+from kymatui.domain.snapshot.missing_lists import ListGap, UnknownFact
+from kymatui.domain.versions.drift import DriftKind
+from kymatui.domain.versions.evidence import VersionSource
+from kymatui.domain.versions.messages import drift_words
+from kymatui.lists.catalog_cells import GAP_TONES, TONES, text_cell
+from kymatui.lists.columns import ABSENT, SIGNS, Cell, ListColumn
+
+REPORTED: Final = VersionSource.REPORTED.value
+_NOT_READ: Final = UnknownFact(ListGap.UNKNOWN, (), "the runtime was not read; `kymatui module` reads it")
+
+# runtimes
+
+
+class RuntimeEntry(Struct, frozen=True, dict=True):
+    """A runtime; `unknown_drift` says why the channels' versions are unknown, `short` is its name in narrow columns."""
+
+    runtime: Runtime
+    unknown_drift: UnknownFact | None = None
+    short: str = ""
+
+    @cached_property
+    def why(self) -> RuntimeReason:
+        """Return what is wrong, as far as its Kyma tells."""
+        return runtime_reason(self.runtime, unknown_drift=self.unknown_drift)
+
+
+def runtime_state_cell(runtime: Runtime) -> Cell:
+    """Return the Kyma's state with its sign; commands name a deletion and a skip label behind the reported state."""
+    state = runtime.known_state
+    word = str(state) if state is not State.UNKNOWN else sanitize(runtime.state) or "Unknown"
+    if runtime.skipped:
+        word += " skip"
+    full = f"{runtime.state} (skipped)" if runtime.skipped else runtime.state
+    full = f"{full} (deleting)" if runtime.deleting else full
+    text = f"{SIGNS.get(TONES[state], '')} {word}".strip()
+    return Cell(text, TONES[state], order=state_rank(state), full=full)
+
+
+def _drift_cell(drifting: int, unknown: UnknownFact | None, words: str) -> Cell:
+    if unknown is not None:
+        return Cell(unknown.gap.value, GAP_TONES[unknown.gap])
+    return Cell(words or ABSENT, "warning" if drifting else "muted", order=drifting)
+
+
+def _drift(entry: RuntimeEntry) -> Cell:
+    return _drift_cell(len(entry.runtime.drifting), entry.unknown_drift, entry.runtime.drift_words)
+
+
+def _worst(entry: RuntimeEntry) -> Cell:
+    """Return the module that is worst off; commands say what is wrong with it."""
+    module = entry.runtime.worst
+    if module is None:
+        return Cell(ABSENT, "muted")
+    drifts = module.drifts and module.state is State.READY
+    wrong = drift_words(module.drift) if drifts else module.state.value
+    tone = "warning" if drifts else TONES[module.state]
+    return Cell(sanitize(module.name), tone, state_rank(module.state), full=f"{module.name} {wrong}")
+
+
+def _problem(entry: RuntimeEntry) -> bool | None:
+    runtime = entry.runtime
+    is_known = entry.unknown_drift is None and not runtime.unknown_drift
+    return runtime.has_problem or (False if is_known else None)
+
+
+def _actor_unknown(actor: Actor) -> dict[str, Any]:
+    return {"actor": unknown_json(_NOT_READ)} if actor is Actor.UNKNOWN else {}
+
+
+def _module_json(module: RuntimeModule, entry: RuntimeEntry) -> dict[str, Any]:
+    """Return what the Kyma reports of a module: its sources say that the runtime itself was not read."""
+    actor, unknown = reported_actor(entry.runtime, module), entry.unknown_drift
+    return {
+        "name": module.name,
+        "channel": module.channel or None,
+        "channelSource": REPORTED,
+        "version": module.version or None,
+        "versionSource": REPORTED if module.version else None,
+        "desired": module.desired or None,
+        "drifts": None if unknown is not None or module.unknown_drift else module.drifts,
+        "drift": (DriftKind.UNKNOWN if unknown is not None else module.drift.kind).value,
+        "state": module.state.value,
+        "stateSource": StateSource.KYMA.value,
+        "maintenance": module.maintenance,
+        "actor": actor_json(actor),
+        "actorSource": REPORTED,
+        "unknown": _actor_unknown(actor),
+    }
+
+
+RUNTIME_COLUMNS: Final = (
+    ListColumn[RuntimeEntry](
+        "name",
+        "RUNTIME",
+        13,
+        flex=3,
+        cell=lambda entry: Cell(sanitize(entry.runtime.name), "strong", short=sanitize(entry.short)),
+        json={"name": lambda entry: entry.runtime.name, "namespace": lambda entry: entry.runtime.ref.namespace},
+    ),
+    ListColumn[RuntimeEntry](
+        "shoot",
+        "SHOOT",
+        10,
+        priority=8,
+        cell=lambda entry: text_cell(entry.runtime.shoot),
+        json={"shoot": lambda entry: entry.runtime.shoot or None},
+    ),
+    ListColumn[RuntimeEntry](
+        "region",
+        "REGION",
+        14,
+        priority=5,
+        cell=lambda entry: text_cell(entry.runtime.region),
+        json={
+            "region": lambda entry: entry.runtime.region or None,
+            "platformRegion": lambda entry: entry.runtime.platform_region or None,
+        },
+    ),
+    ListColumn[RuntimeEntry](
+        "plan",
+        "PLAN",
+        6,
+        priority=6,
+        cell=lambda entry: text_cell(entry.runtime.plan),
+        json={
+            "plan": lambda entry: entry.runtime.plan or None,
+            "globalAccount": lambda entry: entry.runtime.account or None,
+        },
+    ),
+    ListColumn[RuntimeEntry](
+        "channel",
+        "CHANNEL",
+        8,
+        priority=4,
+        cell=lambda entry: text_cell(entry.runtime.channel),
+        json={"channel": lambda entry: entry.runtime.channel or None},
+    ),
+    ListColumn[RuntimeEntry](
+        "state",
+        "STATE",
+        17,
+        cell=lambda entry: runtime_state_cell(entry.runtime),
+        json={
+            "state": lambda entry: entry.runtime.state or None,
+            "deleting": lambda entry: entry.runtime.deleting,
+            "skipped": lambda entry: entry.runtime.skipped,
+        },
+    ),
+    ListColumn[RuntimeEntry](
+        "modules",
+        "MODULES",
+        7,
+        priority=7,
+        right=True,
+        falls=True,
+        cell=lambda entry: Cell(str(len(entry.runtime.modules)), order=len(entry.runtime.modules)),
+        json={"modules": lambda entry: [_module_json(module, entry) for module in entry.runtime.modules]},
+    ),
+    ListColumn[RuntimeEntry](
+        "drift", "DRIFT", 5, priority=1, right=True, falls=True, cell=_drift, json={"problem": _problem}
+    ),
+    ListColumn[RuntimeEntry]("worst", "WORST MODULE", 14, flex=2, priority=1, cell=_worst),
+    ListColumn[RuntimeEntry](
+        "age",
+        "AGE",
+        4,
+        priority=2,
+        right=True,
+        cell=lambda entry: Cell("", "muted", -(entry.runtime.created or 0), since=entry.runtime.created),
+    ),
+    ListColumn[RuntimeEntry](
+        "reason",
+        "REASON",
+        cell=lambda entry: Cell(sanitize(entry.why.text)),
+        json={"reason": lambda entry: entry.why.text if entry.why.state is not None else None},
+        wide=True,
+    ),
+    ListColumn[RuntimeEntry](
+        "actor",
+        "WHO ACTS",
+        cell=lambda entry: Cell(entry.why.actor.value),
+        json={
+            "actor": lambda entry: actor_json(entry.why.actor),
+            "unknown": lambda entry: _actor_unknown(entry.why.actor),
+        },
+        wide=True,
+    ),
+)
+
+# groups
+
+
+class GroupEntry(Struct, frozen=True, dict=True):
+    """The runtimes of one plan, region, channel or other group."""
+
+    name: str
+    runtimes: tuple[Runtime, ...]
+    unknown_drift: UnknownFact | None = None
+
+    @cached_property
+    def states(self) -> Counter[State | None]:
+        return Counter(State.DELETING if one.deleting else parse_state(one.state) for one in self.runtimes)
+
+
+def _count_cell(number: int, tone: str) -> Cell:
+    return Cell(str(number) if number else ABSENT, tone if number else "muted", order=number)
+
+
+def _state_column(state: State, width: int, priority: int) -> ListColumn[GroupEntry]:
+    return ListColumn(
+        state.value.lower(),
+        state.value.upper(),
+        width,
+        right=True,
+        falls=True,
+        priority=priority,
+        cell=lambda entry: _count_cell(entry.states[state], TONES[state]),
+        wide=True,
+    )
+
+
+def _drifting(entry: GroupEntry) -> Cell:
+    drifting = sum(bool(runtime.drifting) for runtime in entry.runtimes)
+    undecided = any(runtime.unknown_drift for runtime in entry.runtimes)
+    return _drift_cell(drifting, entry.unknown_drift, drift_count(drifting, undecided=undecided))
+
+
+GROUP_COLUMNS: Final = (
+    ListColumn[GroupEntry]("name", "GROUP", 20, flex=2, cell=lambda entry: Cell(sanitize(entry.name), "strong")),
+    ListColumn[GroupEntry](
+        "count",
+        "RUNTIMES",
+        10,
+        right=True,
+        falls=True,
+        cell=lambda entry: _count_cell(len(entry.runtimes), "strong"),
+    ),
+    _state_column(State.READY, 6, 2),
+    _state_column(State.PROCESSING, 10, 4),
+    _state_column(State.WARNING, 8, 1),
+    _state_column(State.ERROR, 6, 0),
+    _state_column(State.DELETING, 8, 3),
+    ListColumn[GroupEntry]("drift", "DRIFTING", 8, right=True, falls=True, priority=1, cell=_drifting, wide=True),
+)
+
+# versions
+
+
+def version_counts(row: VersionCounts) -> str:
+    """Return how many runtimes report each version, the newest first."""
+    return ", ".join(f"{version or 'unknown'}: {count}" for version, count in row.counts)
+
+
+VERSION_COLUMNS: Final = (
+    ListColumn[VersionCounts](
+        "name", "MODULE", 18, flex=1, cell=lambda row: Cell(sanitize(row.module), "strong", order=row.module)
+    ),
+    ListColumn[VersionCounts](
+        "total", "RUNTIMES", 10, right=True, falls=True, cell=lambda row: Cell(str(row.total), order=row.total)
+    ),
+    ListColumn[VersionCounts]("versions", "REPORTED VERSIONS", cell=lambda row: Cell(sanitize(version_counts(row)))),
+)
+"""What commands have in one column is one column for each version on the screen."""
