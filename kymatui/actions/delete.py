@@ -143,7 +143,7 @@ class _DeletionRun:
     def __init__(self, port: DeletionPort, plan: DeletionPlan, watching: RunControls) -> None:
         self._port, self._cluster = port, port.cluster
         self._plan, self._request, self._module = plan, plan.request, plan.module
-        self._accepted, self._entry = plan.seen.accepted, plan.seen.entry
+        self._accepted, self._entry = plan.state.accepted, plan.state.entry
         self._progress, self._turned, self._unattended = watching.progress, watching.turned, watching.unattended
         self._just_made, self._journal = watching.just_made, watching.journal
         self._cancel = watching.cancel or threading.Event()
@@ -155,10 +155,10 @@ class _DeletionRun:
         self._has_edited = self._has_left = False
 
     def run(self) -> DeletionResult:
-        refuse_missing_rights(self._plan.seen)
+        refuse_missing_rights(self._plan.state)
         try:
             ended = self._run()
-            if self._request.way is not ModuleCRHandling.UNMANAGE:
+            if self._request.handling is not ModuleCRHandling.UNMANAGE:
                 self._port.finish_backups(self._module)
             return ended
         except CancelledError as error:
@@ -194,7 +194,7 @@ class _DeletionRun:
                 return self._ended(ended)
 
     def prepare(self, *, is_rehearsal: bool) -> tuple[ObjectRef, ...]:
-        refuse_missing_rights(self._plan.seen)
+        refuse_missing_rights(self._plan.state)
         try:
             self._prepare(is_rehearsal=is_rehearsal)
         except CancelledError as error:
@@ -218,13 +218,13 @@ class _DeletionRun:
             return error
         undo = f"`kymatui restore {self._module}`" if self._saved is not None and self._saved.message else ""
         known = DeletionSoFar(tuple(self._gone), self._has_left, undo)
-        return stopped_deletion(error, self._plan.seen, known, self._cluster, self._port.manifests_on)
+        return stopped_deletion(error, self._plan.state, known, self._cluster, self._port.manifests_on)
 
     def _planned_state(self) -> DeletionState:
         """Return the state of the plan if it was just made and the engine checks it again under the Lease."""
-        state = self._plan.seen
+        state = self._plan.state
         is_direct = state.next_step(accept_unknown=self._request.accept_unknown) is NextStep.UNDEPLOY
-        is_fresh = state.found is not None and SystemClock().now() - state.found.made_at <= FRESH
+        is_fresh = state.uninstall is not None and SystemClock().now() - state.uninstall.made_at <= FRESH
         return state if self._just_made and is_direct and is_fresh else self._read_state()
 
     def _read_state(self) -> DeletionState:
@@ -242,9 +242,9 @@ class _DeletionRun:
 
     def _refuse_another(self, state: DeletionState, *, has_begun: bool) -> None:
         """Raise OutdatedError or PartlyDoneError for another installation, or a new request, than was displayed."""
-        agreed = self._plan.seen
-        if agreed.found is not None and state.found is not None:
-            refuse_replaced(agreed.found.inventory, state.found.inventory)
+        agreed = self._plan.state
+        if agreed.uninstall is not None and state.uninstall is not None:
+            refuse_replaced(agreed.uninstall.inventory, state.uninstall.inventory)
         if words := new_manager_since(agreed, state, has_left=self._has_left):
             hint = f"it stays installed; delete {state.module} again if you still want to"
             raise PartlyDoneError(words, hint=hint) if has_begun else RefusedError(words, hint=hint)
@@ -327,7 +327,7 @@ class _DeletionRun:
         while True:
             self._changed.clear()
             snapshot = self._port.snapshot()
-            module, cache = self._module, self._port.memory
+            module, cache = self._module, self._port.cache
             row = build_catalog(snapshot, time.time(), cache=cache, only=module).row(module)
             if row is None or not row.reports.kyma:
                 return
@@ -366,7 +366,7 @@ class _DeletionRun:
     def _until(self, holds: Callable[[ClusterIndex], bool], most: float = float("inf")) -> None:
         """Wait for what others do, and for the watches to see it."""
         deadline = time.monotonic() + min(self._request.timeout, most)
-        while not holds(index_cluster(self._port.snapshot(), cache=self._port.memory)):
+        while not holds(index_cluster(self._port.snapshot(), cache=self._port.cache)):
             if time.monotonic() >= deadline:
                 return
             self._pause(deadline)
@@ -377,11 +377,11 @@ class _DeletionRun:
         return manifest is None or manifest.policy == Policy.IGNORE
 
     def _undeploy(self, state: DeletionState) -> str:
-        assert state.found is not None
+        assert state.uninstall is not None
         consent = DeletionConsent(self._accepted, self._request.cascade, self._request.accept_unknown)
         with self._begin(self._cluster, self._saved.own if self._saved is not None else None) as run:
             try:
-                ended = uninstall_module(state.found, run, consent)
+                ended = uninstall_module(state.uninstall, run, consent)
             except KymatuiError as error:
                 self._gone += error.gone
                 raise

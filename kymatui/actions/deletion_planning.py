@@ -35,30 +35,30 @@ def plan_deletions(
     `edits_kyma` is False where the caller edits the Kyma, and checks that permission itself.
     """
     plans = [DeletionPlan(request, read_deletion(port, request)) for request in requests]
-    uninstalls = [plan.seen.found for plan in plans if plan.seen.found is not None]
+    uninstalls = [plan.state.uninstall for plan in plans if plan.state.uninstall is not None]
     owners = tuple(inventory_owner(uninstall.inventory) for uninstall in uninstalls)
     return tuple(_planned(port, _with_companions(port, plan, owners), edits_kyma=edits_kyma) for plan in plans)
 
 
 def _with_companions(port: DeletionPort, plan: DeletionPlan, owners: tuple[Owner, ...]) -> DeletionPlan:
     """Return the plan of one of several deletions: what the others delete keeps nothing."""
-    uninstall = plan.seen.found
+    uninstall = plan.state.uninstall
     if len(owners) < 2 or uninstall is None or not uninstall.kept:
         return plan
-    return replace(plan, seen=read_deletion(port, plan.request, owners))
+    return replace(plan, state=read_deletion(port, plan.request, owners))
 
 
 def _planned(port: DeletionPort, plan: DeletionPlan, *, edits_kyma: bool) -> DeletionPlan:
     if plan.is_gone or plan.next_step is NextStep.REFUSED:
         return plan
-    missing = tuple(dict.fromkeys(missing_rights(port, plan.seen, edits_kyma=edits_kyma)))
-    return replace(plan, seen=replace(with_shared_crds(port, plan.seen), missing=missing))
+    missing = tuple(dict.fromkeys(missing_rights(port, plan.state, edits_kyma=edits_kyma)))
+    return replace(plan, state=replace(with_shared_crds(port, plan.state), missing=missing))
 
 
 def read_deletion(port: DeletionPort, request: DeletionRequest, companions: tuple[Owner, ...] = ()) -> DeletionState:
     """Read where a deletion is now; `companions` are deleted by the same request."""
     scope = DeletionScope(request.delete_crds, companions=companions)
-    return port.read_state(request.module, request.namespace, request.way, scope=scope)
+    return port.read_state(request.module, request.namespace, request.handling, scope=scope)
 
 
 def missing_rights(port: DeletionPort, state: DeletionState, *, edits_kyma: bool) -> Iterator[RequiredPermission]:
@@ -67,14 +67,14 @@ def missing_rights(port: DeletionPort, state: DeletionState, *, edits_kyma: bool
         proposal = port.edits.propose(ModuleEdit(EditVerb.DISABLE, state.module))
         if proposal.edit is not None and not port.edits.may_write(proposal):
             yield RequiredPermission("patch", proposal.edit.kyma.kind, proposal.edit.kyma.namespace)
-    if state.way is ModuleCRHandling.UNMANAGE:
+    if state.handling is ModuleCRHandling.UNMANAGE:
         return
-    default = (state.default,) if state.way is ModuleCRHandling.IGNORE and state.default is not None else ()
+    default = (state.default,) if state.handling is ModuleCRHandling.IGNORE and state.default is not None else ()
     own = (managed for managed in state.remaining.ours if state.managed_by is ManagedBy.DIRECT and not managed.applied)
     going = (managed.ref for managed in (*state.theirs, *default, *own) if managed.deleted_at is None)
     yield from _undeletable(port.cluster, going)
-    if state.found is not None:
-        yield from state.found.missing
+    if state.uninstall is not None:
+        yield from state.uninstall.missing
     if state.managed_by is ManagedBy.MANIFEST and state.manifest is not None:
         yield from _undeletable(port.manifests_on, [state.manifest])
 
@@ -86,11 +86,11 @@ def with_shared_crds(port: DeletionPort, state: DeletionState) -> DeletionState:
     """
     if state.managed_by not in (ManagedBy.KYMA, ManagedBy.MANIFEST) or state.keeper is Actor.OPERATOR:
         return state
-    if state.way is ModuleCRHandling.UNMANAGE or state.refusal:
+    if state.handling is ModuleCRHandling.UNMANAGE or state.refusal:
         return state
     manifest = Owner(OwnerKind.LIFECYCLE_MANAGER, state.manifest.path if state.manifest is not None else "")
     names = [ref.name for ref in state.definitions]
-    own = index_cluster(port.snapshot(), cache=port.memory).manifests.values()
+    own = index_cluster(port.snapshot(), cache=port.cache).manifests.values()
     manifests = [described.raw for described in own]
     holders = find_crd_holders(port.cluster, names, (manifest,), threading.Event(), WIDTH, manifests)
     shared = [f"CRD {name}: {holders.reason(name)}" for name in names if name in holders.names]

@@ -39,8 +39,8 @@ def blocked_objects(state: DeletionState, cluster: Cluster) -> tuple[BlockedObje
     rest.
     """
     refs = [managed.ref for managed in state.stuck]
-    if state.found is not None:
-        refs += [step.ref for step in state.found.steps]
+    if state.uninstall is not None:
+        refs += [step.ref for step in state.uninstall.steps]
     bodies = ((ref, cluster.get(ref)) for ref in dict.fromkeys(refs))
     blocked = [_held(ref, body, state) for ref, body in bodies if body is not None and _is_held(body)]
     own = {managed.ref for managed in state.remaining.ours}

@@ -56,8 +56,8 @@ class JobSpec(Struct, frozen=True):
     """What a job is to do; see `kymatui.domain.plans.jobs.Job` for the words. `run` returns how it ended, in words.
 
     With a `purpose` it has a journal, so that it can be continued after an interruption; `cluster` returns the cluster
-    that it is on. `place` is the cluster's name, where a front end has several: what jobs in one keep is in nobody's
-    way in another.
+    that it is on. `cluster_name` is given where a front end has several: what jobs in one keep is in nobody's way in
+    another.
     """
 
     title: str
@@ -67,7 +67,7 @@ class JobSpec(Struct, frozen=True):
     steps: tuple[str, ...] = ()
     stays: str = "completed steps stay"
     purpose: JobPurpose | None = None
-    place: str = ""
+    cluster_name: str = ""
     cluster: Callable[[], ClusterName] | None = None
 
 
@@ -185,8 +185,8 @@ class JobRunner:
                 frozenset(_kept(work, key) for key in work.keeps),
                 work.stays,
                 steps=tuple(map(JobStep, work.steps)),
-                made=self.now(),
-                place=work.place,
+                created=self.now(),
+                cluster_name=work.cluster_name,
             )
             opened = None
             if self._book is not None and work.purpose is not None:
@@ -289,4 +289,4 @@ class JobRunner:
 
 def _kept(work: JobSpec, key: str) -> str:
     """Return what a job keeps, told from the same of another cluster."""
-    return f"{key} of {work.place}" if work.place else key
+    return f"{key} of {work.cluster_name}" if work.cluster_name else key

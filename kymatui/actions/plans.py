@@ -29,7 +29,7 @@ class DeletionRequest(Struct, frozen=True):
 
     module: str
     namespace: str = ""
-    way: ModuleCRHandling = ModuleCRHandling.LET
+    handling: ModuleCRHandling = ModuleCRHandling.LET
     cascade: bool = False
     accept_unknown: bool = False
     backup: Path | None = None
@@ -41,7 +41,7 @@ class DeletionPlan(Struct, frozen=True):
     """What was displayed of one deletion, and what was requested: a screen adds the consent to it later."""
 
     request: DeletionRequest
-    seen: DeletionState
+    state: DeletionState
 
     @property
     def module(self) -> str:
@@ -49,7 +49,7 @@ class DeletionPlan(Struct, frozen=True):
 
     @property
     def next_step(self) -> NextStep:
-        return self.seen.next_step(accept_unknown=self.request.accept_unknown)
+        return self.state.next_step(accept_unknown=self.request.accept_unknown)
 
     @property
     def is_gone(self) -> bool:
@@ -62,8 +62,8 @@ class DeletionPlan(Struct, frozen=True):
         if self.is_gone:
             return None
         try:
-            refuse(self.seen, self.request)
-            refuse_missing_rights(self.seen)
+            refuse(self.state, self.request)
+            refuse_missing_rights(self.state)
         except RefusedError as error:
             return error
         return None
@@ -72,14 +72,14 @@ class DeletionPlan(Struct, frozen=True):
     def refusal_with_option(self) -> RefusedError | None:
         """Return what the request lacks, with the option that allows it where there is one."""
         error = self.refusal
-        if error is None or self.seen.refusal or self.is_forbidden:
+        if error is None or self.state.refusal or self.is_forbidden:
             return error
-        return RefusedError(str(error), hint=_UNKNOWN if self.seen.remaining.unknown else _CASCADE)
+        return RefusedError(str(error), hint=_UNKNOWN if self.state.remaining.unknown else _CASCADE)
 
     @property
     def is_forbidden(self) -> bool:
         """Return whether the user lacks permissions, and no option lets the deletion continue."""
-        return bool(self.seen.missing)
+        return bool(self.state.missing)
 
 
 def refuse_missing_rights(state: DeletionState) -> None:
@@ -93,7 +93,7 @@ def refuse(state: DeletionState, request: DeletionRequest) -> None:
     if state.refusal and state.managed_by is not ManagedBy.NOBODY:
         raise RefusedError(state.refusal, hint="no changes made")
     refuse_protected(state)
-    default = state.default if state.way is ModuleCRHandling.IGNORE else None
+    default = state.default if state.handling is ModuleCRHandling.IGNORE else None
     kept = (managed for managed in state.remaining.theirs if managed.ownership is ObjectOwnership.KEPT_BY_USER)
     asked = (
         state.remaining.theirs
@@ -103,7 +103,7 @@ def refuse(state: DeletionState, request: DeletionRequest) -> None:
     blocking = [
         managed for managed in asked if managed.deleted_at is None
     ]  # what goes already is waited for without a yes
-    cascade = request.cascade or state.way is ModuleCRHandling.UNMANAGE
+    cascade = request.cascade or state.handling is ModuleCRHandling.UNMANAGE
     consent = DeletionConsent(state.accepted, cascade, request.accept_unknown)
     require_known(state.remaining, state.module, consent)
     require_cascade(blocking, state.module, consent)
@@ -111,7 +111,7 @@ def refuse(state: DeletionState, request: DeletionRequest) -> None:
 
 def refuse_protected(state: DeletionState) -> None:
     """Raise RefusedError where the server would refuse to delete an object, before anything else is deleted."""
-    if state.way is ModuleCRHandling.UNMANAGE:
+    if state.handling is ModuleCRHandling.UNMANAGE:
         return
     protected = [managed for managed in state.deleted_objects if managed.protection and managed.deleted_at is None]
     if protected:
@@ -135,18 +135,18 @@ class Uninstall(Struct, frozen=True):
         return self.request.module
 
     @property
-    def seen(self) -> DeletionState | None:
-        return self.plan.seen if self.plan is not None else None
+    def state(self) -> DeletionState | None:
+        return self.plan.state if self.plan is not None else None
 
     @property
     def blocking(self) -> tuple[OwnedObject, ...]:
         """Return what has to be gone before lifecycle-manager removes the module."""
-        return tuple(managed.owned for managed in self.seen.theirs) if self.seen is not None else ()
+        return tuple(managed.owned for managed in self.state.theirs) if self.state is not None else ()
 
     @property
     def saved(self) -> bool:
         """Return whether a backup is written for it."""
-        state = self.seen
+        state = self.state
         return self.request.backup is not None and state is not None and bool(state.remaining.instances)
 
     @property

@@ -50,7 +50,7 @@ class KymaEdits(Protocol):
 class DeletionPort(Protocol):
     """The deletions of one session, which was started."""
 
-    memory: ReadCache
+    cache: ReadCache
 
     @property
     def cluster(self) -> Cluster: ...

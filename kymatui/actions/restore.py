@@ -93,7 +93,7 @@ class RestorationPlan(Struct, frozen=True):
 
     def awaits_adoption(self, result: RestoreResult) -> bool:
         """Return whether kymatui had installed the module: it manages what is created once it is adopted."""
-        return bool(result.made and self.module) and was_installed_here(self.objects)
+        return bool(result.created and self.module) and was_installed_here(self.objects)
 
 
 def is_backup_file(word: str) -> bool:

@@ -57,15 +57,15 @@ class RestoreStep(Struct, frozen=True):
 class RestoreResult(Struct, frozen=True):
     """What came of a restoration; `failed` has the reasons."""
 
-    made: tuple[ObjectRef, ...] = ()
-    there: tuple[ObjectRef, ...] = ()
+    created: tuple[ObjectRef, ...] = ()
+    existing: tuple[ObjectRef, ...] = ()
     failed: tuple[tuple[ObjectRef, str], ...] = ()
 
     @property
     def summary(self) -> str:
         """Return how many objects are created, exist already, and failed."""
-        existing = f", {len(self.there)} already existed" if self.there else ""
-        return f"{len(self.made)} created{existing}" + (f", {len(self.failed)} failed" if self.failed else "")
+        existing = f", {len(self.existing)} already existed" if self.existing else ""
+        return f"{len(self.created)} created{existing}" + (f", {len(self.failed)} failed" if self.failed else "")
 
 
 # owners: a reference has the uid of an owner, and a restored owner has another one; the garbage collector deletes an
@@ -315,7 +315,7 @@ def restore(
 
 def _stopped(created: Sequence[ObjectRef], plan: Sequence[RestoreStep]) -> CancelledError:
     remaining = (step.ref for step in plan if step.fate is not RestoreVerdict.THERE and step.ref not in created)
-    progress = JobProgress(CREATION_WORDS, tuple(map(str, created)), left=tuple(map(str, remaining)))
+    progress = JobProgress(CREATION_WORDS, tuple(map(str, created)), remaining=tuple(map(str, remaining)))
     words = f"stopped: {len(created)} of {format_count(len(plan), 'object')} created; they stay"
     return CancelledError(words, hint="restore again to continue", progress=(progress,))
 

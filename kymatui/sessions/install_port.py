@@ -36,7 +36,7 @@ class SessionInstallPort:
         self._session = session
         self._fetch = fetch or FetchOptions()
         self.blobs = LazyFetcher(self._fetch)
-        self.memory = cache or ReadCache()
+        self.cache = cache or ReadCache()
 
     @cached_property
     def cluster(self) -> Cluster:

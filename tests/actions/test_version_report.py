@@ -72,8 +72,8 @@ def test_layers_and_addresses_are_compared_alike() -> None:
     )
     (image,) = found.sections[DiffSection.IMAGES]
     assert (image.before, image.after) == ("reg.io/prod/mod:1.0.0", "reg.io/prod/mod:1.1.0")
-    assert found.places[0].startswith("sha256:")
-    assert found.places[1] == "https://releases.example.org/1.1.0.yaml", "tokens of addresses are never displayed"
+    assert found.locations[0].startswith("sha256:")
+    assert found.locations[1] == "https://releases.example.org/1.1.0.yaml", "tokens of addresses are never displayed"
     assert found.unread == ("affected objects: no answer",)
     assert world.blobs.asked[0][0] == "layer"
     assert world.blobs.asked[0][-1] == "insecure", "the descriptor's registry has no TLS"

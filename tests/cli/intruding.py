@@ -110,7 +110,7 @@ def run(words: Sequence[str], meeting: Meeting | None = None) -> Ended:
     out, err = io.StringIO(), io.StringIO()
     with (
         patch.object(Transport, "_once", meeting_once),
-        patched_limits(lambda limits: replace(limits, lease=LeaseTerms(patience=2.0))),  # the other holder waits
+        patched_limits(lambda limits: replace(limits, lease=LeaseTerms(timeout=2.0))),  # the other holder waits
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
     ):

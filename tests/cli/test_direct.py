@@ -327,7 +327,7 @@ def test_an_adoption_that_was_cut_off_is_finished_by_the_same_command(
     offered = InstallAction(SessionInstallPort(session))
     names = ["registry-proxy"]
     for found in (offered.upgrades(names), offered.adoptions(names), offered.all_upgrades()):
-        (one,) = (one for one in found.wanted if one.module in names)
+        (one,) = (one for one in found.requests if one.module in names)
         assert (one.source.version, one.adoption) == ("0.15.0", Adoption.UPGRADE), "the screen and its `resume`"
     session.close()
     status, _, err = run("upgrade", "registry-proxy", "--yes")

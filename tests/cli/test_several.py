@@ -169,7 +169,7 @@ def test_an_interrupted_deletion_is_not_undone_by_the_upgrade_of_everything(
     assert session.wait_complete(20.0)
     on_screen = InstallAction(SessionInstallPort(session)).upgrades(["cap-operator"])
     session.close()
-    assert on_screen.wanted == ()
+    assert on_screen.requests == ()
     (reason,) = on_screen.left_out
     assert "its deletion was interrupted" in reason
     status, out, _ = run("install", "cap-operator", "--dry-run")

@@ -186,7 +186,7 @@ def test_a_node_of_a_missing_list_is_not_missing(state: FeedState) -> None:
     assert row is not None
     grown = build_tree(row, index_objects(made, ReadCache()), b.NOW, feeds=made.feeds)
     (node,) = (one for root in grown.roots for one in root.walk() if one.ref.name == "mod-manager")
-    assert (node.sight, str(MISSING[state]) in node.message) == (ObjectVisibility.UNLISTED, True)
+    assert (node.visibility, str(MISSING[state]) in node.message) == (ObjectVisibility.UNLISTED, True)
 
 
 @pytest.mark.parametrize("state", MISSING)

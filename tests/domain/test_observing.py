@@ -63,8 +63,8 @@ def test_which_kyma(kymas: list[tuple[str, str, str]], chosen: str) -> None:
 
 def test_no_kyma_at_all() -> None:
     world = index_cluster(snapshot(release_metas=[meta("mod", {}, namespace="somewhere")]))
-    assert (world.kyma, world.shelf.namespace, world.is_runtime) == (None, "somewhere", True)
-    assert index_cluster(snapshot()).shelf.namespace == "kyma-system"
+    assert (world.kyma, world.templates.namespace, world.is_runtime) == (None, "somewhere", True)
+    assert index_cluster(snapshot()).templates.namespace == "kyma-system"
 
 
 def test_manifests_are_found_by_label_else_by_the_name_that_they_must_have() -> None:

@@ -66,7 +66,7 @@ def shown(found: OfferResult) -> object:
         case NoSuchVersion():
             return found.offered
         case AmbiguousOffer():
-            return found.places
+            return found.locations
 
 
 def test_61_an_unknown_module_is_not_found(offers: TemplateIndex) -> None:

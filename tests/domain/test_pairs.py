@@ -391,7 +391,7 @@ def test_16_restricted_modules(world: World, selector: Json | None, restricted: 
     world.control_kyma["metadata"]["labels"]["team"] = team
     plan = plan_pair_sync(world.pair())
     assert plan is not None
-    assert [entry.wanted for entry in plan.metas] == [wanted]
+    assert [entry.is_wanted for entry in plan.metas] == [wanted]
     assert plan.metas[0].why
 
 

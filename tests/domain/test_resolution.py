@@ -226,7 +226,7 @@ def test_05_a_template_with_another_name_is_found_and_the_convention_noted() -> 
     assert result.refusal is None
     assert result.template is not None
     assert result.template.meta.name == "mod-regular"
-    assert [(note.found, note.wanted) for note in result.notes] == [("mod-regular", "mod-1.1.0")]
+    assert [(note.actual, note.expected) for note in result.notes] == [("mod-regular", "mod-1.1.0")]
 
 
 def test_a_release_meta_with_another_name_is_found_and_the_convention_noted() -> None:

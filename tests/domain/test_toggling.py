@@ -119,10 +119,10 @@ def test_the_patch_makes_of_the_kyma_what_the_edit_says(entries: list[Json], cha
     before = copy.deepcopy(raw)
     edit = edit_entry(a_kyma_of(raw), "mod", change)
     assert raw == before, "what was seen stays as it was seen"
-    assert applied(raw, edit) == edit.whole
-    others = [entry for entry in edit.whole["spec"]["modules"] if entry["name"] != "mod"]
+    assert applied(raw, edit) == edit.edited_kyma
+    others = [entry for entry in edit.edited_kyma["spec"]["modules"] if entry["name"] != "mod"]
     assert others == [entry for entry in entries if entry["name"] != "mod"]
-    again = edit_entry(a_kyma_of(dict(edit.whole)), "mod", change)
+    again = edit_entry(a_kyma_of(dict(edit.edited_kyma)), "mod", change)
     assert again.is_empty, "asked for twice, nothing is left to be done"
 
 

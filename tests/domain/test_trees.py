@@ -102,7 +102,7 @@ def test_without_a_manifest_the_manager_is_a_root_and_the_rest_is_said_to_be_unk
 )
 def test_missing_is_said_only_of_what_is_watched(name: str, sight: ObjectVisibility, state: State) -> None:
     found = node(grown(snapshot()), name)
-    assert (found.sight, found.state) == (sight, state)
+    assert (found.visibility, found.state) == (sight, state)
 
 
 def test_the_state_of_a_manifest_is_what_it_reports() -> None:
@@ -117,7 +117,7 @@ def test_a_malformed_manifest_is_shown_as_malformed_with_the_reason() -> None:
     assert row is not None
     odd = {**b.manifest("keda", "1.0.0"), "spec": "text"}
     found = build_tree(row, index_objects(snapshot(manifests=(odd,)), ReadCache()), b.NOW)
-    assert (found.roots[0].sight, found.roots[0].message) == (ObjectVisibility.MALFORMED, "spec is not an object")
+    assert (found.roots[0].visibility, found.roots[0].message) == (ObjectVisibility.MALFORMED, "spec is not an object")
 
 
 def test_owners_that_own_each_other_are_shown_once() -> None:

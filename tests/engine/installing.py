@@ -29,7 +29,7 @@ LIMITS = RunLimits(
     hooks=20.0,
     gone=20.0,
     poll=1.0,
-    lease=LeaseTerms(patience=10.0),
+    lease=LeaseTerms(timeout=10.0),
     retry=RetryPolicy(backoff=Backoff(0.02, 0.2, 1.0, 1.25)),
 )
 

@@ -84,7 +84,7 @@ def test_what_a_chart_makes_up_anew_in_each_rendering_is_no_drift(place: Place) 
     ref = ObjectRef(GroupVersionKind("", "v1", "ConfigMap"), place.namespace, "a")
     place.raw.patch(ref, {"data": {"v": "edited"}}, PatchKind.MERGE)
     found = check(chart(place, make.config_map("a", v="random-2")), place.cluster, transforms=marks)
-    wanted = {field.path: field.wanted for field in found.drifts[0].fields}
+    wanted = {field.path: field.expected for field in found.drifts[0].fields}
     assert wanted == {"data.v": "random-1", "metadata.labels.team": "a"}
     assert not check(chart(place, make.config_map("a", v="2"), config={"v": "2"}), place.cluster).consistent
 

@@ -137,7 +137,7 @@ def test_a_helm_release_is_forgotten_when_all_of_it_has_another_owner_and_not_be
         assert now["metadata"]["uid"] == live["metadata"]["uid"]
         assert ANNOTATION_RELEASE not in (now["metadata"].get("annotations") or {})
         assert field_managers(now) == {LIFECYCLE_APPLIER}
-        assert len(ended.left) == left
+        assert len(ended.remaining) == left
         secrets = place.raw.list(SECRET, place.namespace, labels="owner=helm,name=web")
         assert len(secrets) == (1 if left else 0)
         assert ("its Helm release stays" in handover_summary(known, ended)) == bool(left)

@@ -172,10 +172,10 @@ ORDERS, INVOICES = "APIRule shop/orders", "APIRule billing/invoices"
             f"Stopped. Deleted: {ORDERS}. Still deleting: {INVOICES} (finalizer x).",
             "`kymatui resume` continues; `kymatui restore api-gateway` undoes",
         ),
-        ((JobProgress(left=(ORDERS,)),), "", "Stopped. No changes made.", ""),
+        ((JobProgress(remaining=(ORDERS,)),), "", "Stopped. No changes made.", ""),
         ((), "", "Stopped. No changes made.", ""),
         (
-            (JobProgress(done=(ORDERS,)), JobProgress(done=(INVOICES,)), JobProgress(EDIT_WORDS, left=("keda",))),
+            (JobProgress(done=(ORDERS,)), JobProgress(done=(INVOICES,)), JobProgress(EDIT_WORDS, remaining=("keda",))),
             "kymatui resume 0a1b2c",
             f"Stopped. Deleted: {ORDERS}, {INVOICES}. Not edited: keda.",
             "`kymatui resume 0a1b2c` continues",

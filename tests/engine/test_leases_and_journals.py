@@ -64,7 +64,7 @@ def test_the_second_is_told_who_the_first_is(place: Place) -> None:
     told: list[str] = []
     with lease(place, "ann@laptop").hold(cancel, silent):
         assert holder(place) == "ann@laptop"
-        second = lease(place, "bob@desk", terms=LeaseTerms(patience=0.0))
+        second = lease(place, "bob@desk", terms=LeaseTerms(timeout=0.0))
         with (
             pytest.raises(RefusedError, match=r"ann@laptop is already changing .*/m"),
             second.hold(cancel, told.append),
@@ -214,7 +214,7 @@ def test_a_process_of_this_machine_that_is_gone_holds_nothing(place: Place) -> N
         "spec": {"holderIdentity": gone, "leaseDurationSeconds": 3600},
     }
     place.raw.create(body)
-    with lease(place, "bob", terms=LeaseTerms(patience=0.0)).hold(threading.Event(), silent):
+    with lease(place, "bob", terms=LeaseTerms(timeout=0.0)).hold(threading.Event(), silent):
         assert holder(place) == "bob"
 
 
@@ -241,7 +241,7 @@ def test_different_modules_do_not_wait_for_each_other(place: Place) -> None:
         install(
             place,
             bundle(place, make.config_map("a"), name="other"),
-            limits=replace(LIMITS, lease=LeaseTerms(patience=0)),
+            limits=replace(LIMITS, lease=LeaseTerms(timeout=0)),
         )
 
 

@@ -72,7 +72,7 @@ def test_drift_is_told_with_who_made_it_and_repaired(place: Place) -> None:
     found = {drift.ref.name: drift for drift in report.drifts}
     assert found["gone"].finding is ObjectDriftKind.MISSING
     (field,) = found["settings"].fields
-    assert (field.path, field.wanted, field.found, field.manager) == ("data.x", "1", "theirs", "kubectl-edit")
+    assert (field.path, field.expected, field.actual, field.manager) == ("data.x", "1", "theirs", "kubectl-edit")
     (image,) = found["d"].fields
     assert (image.path, image.manager) == ("spec.template.spec.containers[manager].image", "kubectl-set")
     with pytest.raises(RefusedError, match=r"data\.x is owned by kubectl-edit"):
@@ -92,7 +92,9 @@ def test_a_field_that_was_taken_away_is_drift_and_one_that_was_added_is_not(plac
     assert found is not None
     place.raw.update({**found, "data": {"x": "1", "added": "theirs"}}, manager="editor")
     (drift,) = check(what, place.cluster).drifts
-    assert [(one.path, one.wanted, one.found, one.manager) for one in drift.fields] == [("data.y", "1", None, "editor")]
+    assert [(one.path, one.expected, one.actual, one.manager) for one in drift.fields] == [
+        ("data.y", "1", None, "editor")
+    ]
     check(what, place.cluster, repair=True, options=OPTIONS)
     assert data(place) == {"x": "1", "y": "1", "added": "theirs"}
 

@@ -230,8 +230,8 @@ def test_what_would_come_of_each_object_is_seen_before_and_then_comes(place: Pla
     assert refused.startswith("no object of the backup can be created now: the cluster does not serve Nothing")
 
     ended = restore(wanted, place.cluster, plan_restore(wanted, place.cluster))
-    assert {ref.name for ref in ended.made} == {f"things.{place.group}", "t", "missing", "s"}
-    assert [ref.name for ref in ended.there] == ["there"]
+    assert {ref.name for ref in ended.created} == {f"things.{place.group}", "t", "missing", "s"}
+    assert [ref.name for ref in ended.existing] == ["there"]
     assert {ref.name for ref, _ in ended.failed} == {"n", "lost", "nameless", "held"}
     assert "still being deleted" in next(reason for ref, reason in ended.failed if ref == held)
 
@@ -254,10 +254,10 @@ def test_a_restored_object_has_owners_that_exist_and_no_finalizers(place: Place)
     assert {one.ref.name: one.reason for one in plan if one.reason} == {"orphan": missing, "both": missing}
     lines: list[str] = []
     ended = restore(saved, place.cluster, plan, report=lines.append)
-    assert (len(ended.made), ended.failed) == (6, ())
-    orphan = next(ref for ref in ended.made if ref.name == "orphan")
+    assert (len(ended.created), ended.failed) == (6, ())
+    orphan = next(ref for ref in ended.created if ref.name == "orphan")
     assert f"{orphan} created {missing}" in lines
-    found = {ref.name: place.get("v1", "ConfigMap", ref.name) or {} for ref in ended.made}
+    found = {ref.name: place.get("v1", "ConfigMap", ref.name) or {} for ref in ended.created}
     uids = {name: body["metadata"]["uid"] for name, body in [*found.items(), ("alive", alive)]}
     owners = {
         name: [one["uid"] for one in body["metadata"].get("ownerReferences") or ()] for name, body in found.items()
@@ -284,7 +284,7 @@ def test_what_is_still_being_deleted_is_waited_for(place: Place) -> None:
         waits.append(words)
         place.raw.apply({**body, "metadata": metadata(place, "held")}, force=True)
 
-    assert restore([body], place.cluster, plan_restore([body], place.cluster), wait=let_go, timeout=30).made == (
+    assert restore([body], place.cluster, plan_restore([body], place.cluster), wait=let_go, timeout=30).created == (
         read_ref(body),
     )
     assert len(waits) == 1
@@ -307,5 +307,5 @@ def test_what_the_plan_displayed_as_there_is_not_created_after_somebody_deleted_
     plan = plan_restore([body], place.cluster)
     place.raw.delete(read_ref(body))
     ended = restore([body], place.cluster, plan)
-    assert (ended.made, [ref for ref, _ in ended.failed]) == ((), [read_ref(body)])
+    assert (ended.created, [ref for ref, _ in ended.failed]) == ((), [read_ref(body)])
     assert "deleted after the plan was displayed" in ended.failed[0][1]

@@ -14,7 +14,7 @@ from tests.engine import objects as make
 from tests.engine.charts import chart_in, hook
 from tests.engine.places import Json
 
-LIMITS = RunLimits(poll=1.0, lease=LeaseTerms(patience=30.0), retry=RetryPolicy(20, Backoff(0.02, 0.5, 1.0, 1.25)))
+LIMITS = RunLimits(poll=1.0, lease=LeaseTerms(timeout=30.0), retry=RetryPolicy(20, Backoff(0.02, 0.5, 1.0, 1.25)))
 OPTIONS = library.EngineOptions(limits=LIMITS)
 
 

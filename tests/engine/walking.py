@@ -37,7 +37,7 @@ from kymatui.sessions.control_plane.runtime_clients import SecretRuntimes
 from tests.controllers.desks import run_alone
 
 Json = dict[str, Any]
-LIMITS = RunLimits(definitions=30.0, ready=60.0, hooks=60.0, gone=60.0, poll=1.0, lease=LeaseTerms(patience=30.0))
+LIMITS = RunLimits(definitions=30.0, ready=60.0, hooks=60.0, gone=60.0, poll=1.0, lease=LeaseTerms(timeout=30.0))
 TURN = RunLimits(definitions=20.0, ready=0.0, hooks=60.0, gone=5.0, poll=1.0)
 PATIENCE = 60.0
 OWN = "operator.kyma-project.io"

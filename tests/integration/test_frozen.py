@@ -34,7 +34,7 @@ from tests.integration.embedded import eventually
 from tests.ui.driving import SIZE, ready, until
 
 pytestmark = pytest.mark.xdist_group("frozen")
-QUICK = WatchTiming(pulse=HeartbeatTiming(quiet=0.4, patience=1.5, again=0.1))
+QUICK = WatchTiming(pulse=HeartbeatTiming(quiet=0.4, timeout=1.5, again=0.1))
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +75,7 @@ def word(session: CatalogSession | RuntimeSession) -> str:
 
 def test_a_frozen_server_is_reported_within_twenty_seconds() -> None:
     pulse = WatchTiming().pulse
-    assert pulse.quiet + 2 * pulse.patience < 19
+    assert pulse.quiet + 2 * pulse.timeout < 19
 
 
 def test_a_frozen_server_is_stale_and_live_again_by_itself(sandbox: RunningSandbox) -> None:
@@ -86,7 +86,7 @@ def test_a_frozen_server_is_stale_and_live_again_by_itself(sandbox: RunningSandb
             eventually(lambda: word(session) == "stale")
             found, noticed = describe_connection(session.snapshot().feeds, time.time()), time.time()
             # what was sent before the stop may be read after it, and the silence is noticed after a whole request
-            assert stopped - 10 < found.stale_since <= noticed - QUICK.pulse.patience
+            assert stopped - 10 < found.stale_since <= noticed - QUICK.pulse.timeout
             assert "did not answer GET /readyz within" in found.why
         eventually(lambda: word(session) == "live")
 
@@ -96,7 +96,7 @@ def test_a_server_without_storage_is_stale_until_it_is_ready_whatever_its_watche
     sandbox: RunningSandbox, fault: str
 ) -> None:
     """As with etcd stopped: watches of the cache stay open and send bookmarks, `/readyz` fails or is silent."""
-    timing = WatchTiming(pulse=HeartbeatTiming(quiet=0.4, patience=0.3, again=0.1, ready=0.3))
+    timing = WatchTiming(pulse=HeartbeatTiming(quiet=0.4, timeout=0.3, again=0.1, ready=0.3))
     faults = FaultClient.for_kubeconfig(sandbox.kubeconfig, "kcp")
     session = open_session(SessionOptions(str(sandbox.kubeconfig), "kcp"), timing)
     session.start(lambda: None)
@@ -118,7 +118,7 @@ def test_a_server_without_storage_is_stale_until_it_is_ready_whatever_its_watche
 
 
 def test_a_server_that_sends_and_is_not_ready_is_not_live(sandbox: RunningSandbox) -> None:
-    timing = WatchTiming(pulse=HeartbeatTiming(quiet=60.0, patience=0.3, again=0.1, ready=0.3))
+    timing = WatchTiming(pulse=HeartbeatTiming(quiet=60.0, timeout=0.3, again=0.1, ready=0.3))
     faults = FaultClient.for_kubeconfig(sandbox.kubeconfig, "kcp")
     session = open_session(SessionOptions(str(sandbox.kubeconfig), "kcp"), timing)
     session.start(lambda: None)

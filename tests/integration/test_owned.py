@@ -79,7 +79,7 @@ def test_what_was_installed_is_seen_or_missed_and_secrets_stay_unread(cluster: E
         locations = index_objects(found, ReadCache())
         assert [locations.find(ref) is not None for ref in wanted] == [True, False, True, False, False]
         places = {("", "ConfigMap", "test-a"), ("rbac.authorization.k8s.io", "ClusterRole", "")}
-        assert places <= found.places
+        assert places <= found.namespaced_kinds
         assert "hunter2" not in repr(found.owned)
         assert "aHVudGVyMg" not in repr(found.owned)
 

@@ -48,7 +48,7 @@ def test_the_modules_own_resource_comes_last_and_who_set_a_finalizer_by_hand_is_
         module="keda",
         manager=None,
         runs=False,
-        found=None,
+        uninstall=None,
         stuck=(own, *theirs),
         remaining=SimpleNamespace(ours=(own,)),
     )

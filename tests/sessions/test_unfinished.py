@@ -291,7 +291,7 @@ def test_what_was_cut_off_on_runtimes_is_told_by_their_names(tmp_path: Path) -> 
     script = """
 for place in ("", "kcp/kcp-system/r1", "kcp/kcp-system/r2"):
     purpose = JobPurpose("enable", ("keda",))
-    jobs.start(JobSpec("enable keda", hang, keeps=frozenset({"keda"}), purpose=purpose, place=place))
+    jobs.start(JobSpec("enable keda", hang, keeps=frozenset({"keda"}), purpose=purpose, cluster_name=place))
 import time
 deadline = time.monotonic() + 30
 while not all(job.began for job in jobs.all):  # what one runtime keeps is in nobody's way in another

@@ -75,7 +75,7 @@ class StillScreen(DeletionScreen):
     """Sees the same whenever it looks."""
 
     def _read_again(self) -> None:
-        self.reader.seen = SEEN
+        self.reader.state = SEEN
         if self.frame.is_whole:
             self._draw()
 
@@ -116,17 +116,17 @@ JOBS = (
         actor=Actor.MANAGER,
         done=2,
         total=3,
-        made=b.NOW - 210,
+        created=b.NOW - 210,
         began=b.NOW - 200,
         log=LINES,
     ),
-    Job(2, "upgrade registry-proxy 0.12.0", "registry-proxy", message="waits for job 1", made=b.NOW - 30),
+    Job(2, "upgrade registry-proxy 0.12.0", "registry-proxy", message="waits for job 1", created=b.NOW - 30),
     Job(
         *(3, "enable telemetry", "telemetry"),
         state=JobState.FAILED,
         message="the Kyma is edited; the module is in Error: ImagePullBackOff",
         hint="run `kymatui module telemetry`",
-        made=b.NOW - 900,
+        created=b.NOW - 900,
         began=b.NOW - 900,
         ended=b.NOW - 600,
     ),

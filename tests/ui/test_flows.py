@@ -139,7 +139,7 @@ async def test_the_stepper_is_usable_in_a_narrow_terminal_and_offers_three_ways(
         await person.until(lambda: screen.next_step is NextStep.IGNORE)
         await person.press("w")
         await person.until(lambda: screen.next_step is NextStep.UNMANAGE)
-        assert screen.choices.way is ModuleCRHandling.UNMANAGE
+        assert screen.choices.handling is ModuleCRHandling.UNMANAGE
         await person.press("ctrl+d")
         await person.sees(PlanScreen)
         assert "managed: false" in drawn(app)

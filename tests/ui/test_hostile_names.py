@@ -144,7 +144,7 @@ async def test_a_job_displays_hostile_names(pilot: Pilot[Any]) -> None:
         steps=(JobStep(EVIL, StepState.RUNNING, b.NOW - 190),),
         waits_for=EVIL,
         message=EVIL,
-        made=b.NOW - 210,
+        created=b.NOW - 210,
         began=b.NOW - 200,
         log=(LogLine(b.NOW - 190, EVIL, EVIL),),
     )

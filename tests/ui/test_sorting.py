@@ -122,7 +122,7 @@ def of_events(numbers: Sequence[int]) -> Rows:
 
 def of_jobs(numbers: Sequence[int]) -> Rows:
     found = [
-        Job(i, f"j{n}", state=JobState.DONE, made=NOW - n, began=NOW - n, ended=NOW) for i, n in enumerate(numbers)
+        Job(i, f"j{n}", state=JobState.DONE, created=NOW - n, began=NOW - n, ended=NOW) for i, n in enumerate(numbers)
     ]
     return job_rows.COLUMNS, job_rows.job_rows(found, NOW)
 

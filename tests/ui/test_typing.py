@@ -33,7 +33,7 @@ from tests.ui.worlds import StillSession, app_on, uninstall, world
 PRINTABLE = string.ascii_letters + string.digits + string.punctuation
 """Every key that is a letter, a digit or a sign."""
 
-_SEEN = uninstall("api-gateway").seen
+_SEEN = uninstall("api-gateway").state
 assert _SEEN is not None
 DELETION = preview_deletion(_SEEN, accept_unknown=False, backup="backup.yaml")
 LAST_RESORT = Preview("last resort", consents=(Consent("name", "remove the finalizer", typed="default"),))

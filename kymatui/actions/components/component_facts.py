@@ -30,13 +30,13 @@ _SIGNATURE_TAG: Final = re.compile(r"sha256-[0-9a-f]{64}(?:\.[a-z]+)?")
 
 
 class ShownResource(Struct, frozen=True):
-    """A resource: `place` is the digest of its blob, its image, or the type of its access; `size` may be unknown."""
+    """A resource: `location` is the digest of its blob, its image, or the type of its access; `size` may be unknown."""
 
     name: str
     version: str
     type: str
     media_type: str
-    place: str
+    location: str
     size: int | None
     digest: str
 
@@ -142,7 +142,7 @@ def component_json(shown: ShownComponent) -> dict[str, Any]:
                 "version": resource.version,
                 "type": resource.type,
                 "mediaType": resource.media_type or None,
-                "place": resource.place,
+                "place": resource.location,
                 "size": resource.size,
                 "digest": resource.digest or None,
             }

@@ -55,7 +55,7 @@ def catalog_questions(
     catalog: Catalog, snapshot: Snapshot, registry: str, cache: ReadCache
 ) -> dict[str, SignatureQuestion]:
     """Return what to ask for each module: about the installed version, else the desired, else the newest."""
-    template_index = index_cluster(snapshot, cache=cache).shelf
+    template_index = index_cluster(snapshot, cache=cache).templates
     questions = {}
     for row in catalog.rows:
         offer = row.base_offer

@@ -69,7 +69,7 @@ class ClusterKymaEdits:
         snapshot = self._session.snapshot()
         row = build_catalog(snapshot, time.time(), cache=self._memory, only=module).row(module)
         world = index_cluster(snapshot, cache=self._memory)
-        offers = world.shelf.offers(module)
+        offers = world.templates.offers(module)
         named = (template.manager for template in offers)
         keys = [ObjectRef(ref.kind, ref.namespace, ref.name).key for ref in named if ref is not None]
         kinds = {(gvk.group, gvk.kind) for template in offers for gvk in associated_kinds(template)}

@@ -194,7 +194,7 @@ class ModuleEditing(Verb[EditPlan, EditResult]):
         open_items = [item for item in items if item.name not in known and item.required_plan.edits]
         ongoing = tuple((item.name, "") for item in open_items if item.result is not None)
         unfinished = tuple(item.name for item in open_items if item.result is None and item.is_pending)
-        progress = (*error.progress, JobProgress(EDIT_WORDS, ongoing=ongoing, left=unfinished))
+        progress = (*error.progress, JobProgress(EDIT_WORDS, ongoing=ongoing, remaining=unfinished))
         return CancelledError(str(error), hint=error.hint, progress=progress, is_at_once=error.is_at_once)
 
 

@@ -76,7 +76,7 @@ class SessionDeletions:
         self._cluster = cluster if cluster is not None else session.cluster
         self.manifests_on: Cluster = session.home if session.target.has_control_plane else self._cluster
         self._stop = threading.Event()
-        self.memory = ReadCache()
+        self.cache = ReadCache()
         self.delete_kymas = False
         """Whether the deletion of the operator deletes its Kymas first."""
 
@@ -93,12 +93,12 @@ class SessionDeletions:
         """Return the state of a module's deletion from a list of its managed resources; no write."""
         self._wait_listed()
         snapshot = self._session.snapshot()
-        catalog = build_catalog(snapshot, time.time(), cache=self.memory, only=module)
+        catalog = build_catalog(snapshot, time.time(), cache=self.cache, only=module)
         row, choice = catalog.row(module), catalog.choice_refusal
-        world = index_cluster(snapshot, cache=self.memory)
+        world = index_cluster(snapshot, cache=self.cache)
         unseen = tuple(unknown_lists(snapshot.feeds))
         managed_by = self._managed_by(row, world, module)
-        state = DeletionState(self._cluster.name, module, managed_by, way=handling, keeper=world.keeper)
+        state = DeletionState(self._cluster.name, module, managed_by, handling=handling, keeper=world.keeper)
         refused = replace(state, refusal=f"{module}: {choice}: use --remote RUNTIME")
         if managed_by in (ManagedBy.KYMA, ManagedBy.MANIFEST):
             assert row is not None
@@ -123,7 +123,7 @@ class SessionDeletions:
         """Return the Manifests of a control plane that describe this runtime, None for a cluster that has its own."""
         if self.manifests_on is self._cluster:
             return None
-        return tuple(manifest.raw for manifest in index_cluster(snapshot, cache=self.memory).manifests.values())
+        return tuple(manifest.raw for manifest in index_cluster(snapshot, cache=self.cache).manifests.values())
 
     def _wait_listed(self) -> None:
         """Wait for a runtime that reconnects, since its Secret changed: its lists are not empty, but not read yet.
@@ -202,7 +202,7 @@ class SessionDeletions:
             state,
             installed=uninstall_plan.inventory.version,
             remaining=uninstall_plan.remaining,
-            found=uninstall_plan,
+            uninstall=uninstall_plan,
             manager=row.manager if row is not None else None,
             runs=row is not None and row.readiness is not None and row.readiness.state is State.READY,
             definitions=tuple(step.ref for step in uninstall_plan.steps if is_definition(step.ref)),
@@ -284,7 +284,7 @@ def _is_left_behind(row: ModuleRow, world: ClusterIndex) -> bool:
     """Return whether the module's resources have no manager, also while they are being deleted."""
     if row.presence is not Presence.DELETING:
         return row.presence is Presence.ORPHAN
-    return gather_inputs(row.name, world, time.time(), CatalogOptions()).manager.sight is ManagerVisibility.ABSENT
+    return gather_inputs(row.name, world, time.time(), CatalogOptions()).manager.visibility is ManagerVisibility.ABSENT
 
 
 def _not_ours(state: DeletionState, row: ModuleRow | None) -> DeletionState:
@@ -308,7 +308,7 @@ def _not_ours(state: DeletionState, row: ModuleRow | None) -> DeletionState:
 
 def _templates(row: ModuleRow, world: ClusterIndex) -> tuple[ModuleTemplate, ...]:
     """Return those of the version that is installed and of the one that is wanted; all, where neither is known."""
-    offers = world.shelf.offers(row.name)
+    offers = world.templates.offers(row.name)
     matching = [template for template in offers if template.version in (row.installed, row.desired)]
     resolved = row.resolution.template
     candidates = [*([resolved] if resolved is not None else []), *(matching or offers)]

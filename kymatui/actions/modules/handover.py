@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 
 class HandoverResult(Struct, frozen=True):
-    """`taken` belong to lifecycle-manager alone now; `left` it did not take up: they stay in kymatui's inventory."""
+    """`taken` belong to lifecycle-manager alone now; `remaining` stay in kymatui's inventory."""
 
     taken: tuple[ObjectRef, ...]
-    left: tuple[ObjectRef, ...]
+    remaining: tuple[ObjectRef, ...]
 
 
 class HandoverPort(Protocol):
@@ -65,9 +65,9 @@ def handover_notice(known: Inventory) -> str:
 def handover_summary(known: Inventory, ended: HandoverResult) -> str:
     """Return what became of it."""
     words = f"{format_count(len(ended.taken), 'object')}: owner kymatui → lifecycle-manager"
-    if ended.left:
+    if ended.remaining:
         kept = ", so its Helm release stays" if known.chart else ""
-        return f"{words}; lifecycle-manager has not adopted {', '.join(map(str, ended.left))}{kept}"
+        return f"{words}; lifecycle-manager has not adopted {', '.join(map(str, ended.remaining))}{kept}"
     return f"{words}; the Helm release {known.namespace}/{known.name} is removed" if known.chart else words
 
 

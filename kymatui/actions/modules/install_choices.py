@@ -68,13 +68,13 @@ class InstallStatus(Struct, frozen=True):
 class InstallSelection(Struct, frozen=True):
     """What can be done of what was asked for, and of the rest why not: "istio: it is managed by …"."""
 
-    wanted: tuple[InstallRequest, ...]
+    requests: tuple[InstallRequest, ...]
     left_out: tuple[str, ...]
     nothing: str = ""
 
     def require(self) -> None:
         """Raise RefusedError where nothing can be done; `nothing` says what there might have been."""
-        if not self.wanted:
+        if not self.requests:
             reasons = [self.nothing] if self.nothing else []
             words = "; ".join([*reasons, *self.left_out])
             raise RefusedError(words or "nothing to do", hint="no changes made")
@@ -83,7 +83,7 @@ class InstallSelection(Struct, frozen=True):
 class PlannedInstalls(Struct, frozen=True):
     """Plans of what was chosen, each with what there was before; `left_out` says why there is none for the rest."""
 
-    wanted: tuple[InstallRequest, ...]
+    requests: tuple[InstallRequest, ...]
     plans: tuple[Plan, ...]
     standings: tuple[InstallStatus, ...]
     left_out: tuple[str, ...]
@@ -104,7 +104,7 @@ class InstallAction:
         keeper = detect_management(snapshot).keeper
         careful = tuple(install_refusals(catalog, module, row, snapshot.feeds, direct=False, keeper=keeper))
         known = find_installed(self._port.cluster, module, namespace)
-        templates = index_cluster(snapshot, cache=self._port.memory).shelf
+        templates = index_cluster(snapshot, cache=self._port.cache).templates
         offers = [template.version for template in templates.offers(module) if template.version]
         versions = tuple(sorted(dict.fromkeys(offers), key=version_order, reverse=True))
         return InstallStatus(module, never, "; ".join(careful) if not never else "", known, versions)
@@ -158,7 +158,7 @@ class InstallAction:
         row = adoptable_row(read_catalog(self._port, module).row(module), module)
         if standing.advanced:
             raise RefusedError(standing.advanced)
-        version = newer_version(row, index_cluster(snapshot, cache=self._port.memory).shelf)
+        version = newer_version(row, index_cluster(snapshot, cache=self._port.cache).templates)
         if not version:
             raise RefusedError("up to date" if row.installed else "its version is unknown")
         return InstallRequest(module, ModuleSource(version=version), adoption=Adoption.UPGRADE)
@@ -184,7 +184,7 @@ class InstallAction:
         selection = _choices(list(outdated), choice, lambda key: key[0])
         others = [f"{skipped.name} {skipped.version}".rstrip() + f": {skipped.reason}" for skipped in survey.left_out]
         return InstallSelection(
-            selection.wanted, (*selection.left_out, *others), "all directly installed modules are up to date"
+            selection.requests, (*selection.left_out, *others), "all directly installed modules are up to date"
         )
 
     def _open(self, module: str, namespace: str = "") -> InstallStatus:
@@ -241,8 +241,8 @@ class InstallAction:
         Raises the error of a single module, RefusedError where nothing to do.
         """
         choices.require()
-        items = plan_installs(self._port, {str(at): _allowed(request) for at, request in enumerate(choices.wanted)})
-        pairs = list(zip(choices.wanted, items, strict=True))
+        items = plan_installs(self._port, {str(at): _allowed(request) for at, request in enumerate(choices.requests)})
+        pairs = list(zip(choices.requests, items, strict=True))
         planned = [(request, item.plan) for request, item in pairs if item.plan is not None]
         changed = [(request, plan) for request, plan in planned if not plan.changes_nothing] or planned
         reasons = [with_subject(request.module, str(item.refusal)) for request, item in pairs if item.plan is None]

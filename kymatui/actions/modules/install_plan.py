@@ -111,7 +111,7 @@ class InstallPort(Protocol):
         ...
 
     @property
-    def memory(self) -> ReadCache: ...
+    def cache(self) -> ReadCache: ...
 
     def artifacts(self, layout: str) -> ArtifactStore:
         """Return all registries as one store, or the OCI image layout in a folder."""
@@ -293,8 +293,8 @@ def _with_document(bundle: Bundle, request: InstallRequest) -> Bundle:
 
 def read_catalog(port: InstallPort, only: str = "") -> Catalog:
     """Return the catalog as it is now, with the row of one module or with all."""
-    return build_catalog(port.snapshot(), time.time(), cache=port.memory, only=only)
+    return build_catalog(port.snapshot(), time.time(), cache=port.cache, only=only)
 
 
 def _shelf(port: InstallPort) -> TemplateIndex:
-    return index_cluster(port.snapshot(), cache=port.memory).shelf
+    return index_cluster(port.snapshot(), cache=port.cache).templates

@@ -169,7 +169,7 @@ class ManifestAction:
 
     def versions(self, module: str) -> tuple[str, ...]:
         """Return those whose templates say where their layers are, the newest first."""
-        offers = index_cluster(self._session.snapshot()).shelf.offers(module)
+        offers = index_cluster(self._session.snapshot()).templates.offers(module)
         versions = dict.fromkeys(offer.version for offer in offers if offer.version and _layer(offer) is not None)
         return tuple(sorted(versions, key=version_order, reverse=True))
 
@@ -190,7 +190,11 @@ class ManifestAction:
             raise RefusedError(f"{module}: {'; '.join(refused)}", hint="no changes made")
         world = index_cluster(self._session.snapshot())
         template = next(
-            (offer for offer in world.shelf.offers(module) if same_version(offer.version, version) and _layer(offer)),
+            (
+                offer
+                for offer in world.templates.offers(module)
+                if same_version(offer.version, version) and _layer(offer)
+            ),
             None,
         )
         layer = _layer(template) if template is not None else None

@@ -84,7 +84,7 @@ def survey_upgrades(
     `devel` takes pre-releases, too; without it they count for what is one already. `direct` also adopts what
     lifecycle-manager could manage.
     """
-    templates = index_cluster(snapshot).shelf
+    templates = index_cluster(snapshot).templates
     installed = list_installed(cluster)
     components = [inventory for inventory in installed if inventory.from_component]
     modules = [_of_catalog(inventory, templates, devel=devel) for inventory in installed if inventory not in components]

@@ -27,12 +27,12 @@ MOST_KEPT: Final = 16
 class VersionContent(Struct, frozen=True):
     """The objects of a version by kind, namespace and name, None if they could not be read.
 
-    `place` is where they were read. `unread` says what could not be read, and why.
+    `location` is where they were read. `unread` says what could not be read, and why.
     """
 
     objects: Mapping[str, Object] | None
     default_cr: Mapping[str, Object]
-    place: str = ""
+    location: str = ""
     unread: tuple[str, ...] = ()
 
 
@@ -84,7 +84,7 @@ class VersionReader:
                 unread.append(sanitize(f"{template.version}: {error}"))
                 continue
             if content is not None:
-                return VersionContent(content.objects, default or content.default_cr, content.place)
+                return VersionContent(content.objects, default or content.default_cr, content.location)
         if not unread:
             unread.append(f"{template.version}: {template.ref} names neither a registry layer nor a raw manifest")
         return VersionContent(None, default, unread=tuple(unread))

@@ -23,14 +23,14 @@ _LINKS: Final = frozenset({"info", "resources"})
 class VersionReport(Struct, frozen=True):
     """The differences by section, in the order of display, and the objects in the cluster that they affect.
 
-    `risks` are what cannot be undone, is refused or grants more. `places` are where the two manifests were read, ""
+    `risks` are what cannot be undone, is refused or grants more. `locations` are where the two manifests were read, ""
     where they were not. `unread` says what could not be read, and why: what depends on it is then missing.
     """
 
     templates: VersionComparison
     sections: Mapping[DiffSection, tuple[ValueChange, ...]]
     affected: tuple[Affected, ...] = ()
-    places: tuple[str, str] = ("", "")
+    locations: tuple[str, str] = ("", "")
     unread: tuple[str, ...] = ()
     risks: tuple[VersionRisk, ...] = ()
 
@@ -73,7 +73,7 @@ def compare_contents(
         plain.templates,
         _ordered(sections),
         impact.affected,
-        (old.place, new.place),
+        (old.location, new.location),
         tuple(map(sanitize, dict.fromkeys((*unread, *impact.unread)))),
         risks,
     )

@@ -178,7 +178,7 @@ def save_deletion(path: Path, state: DeletionState, cluster: Cluster, manifests_
     """
     from kymatui.engine.deletion.deletion_state import ManagedBy
 
-    deletions = [step.ref for step in state.found.deletions] if state.found is not None else []
+    deletions = [step.ref for step in state.uninstall.deletions] if state.uninstall is not None else []
     refs = [*(instance.ref for instance in state.remaining.instances if not instance.stays), *deletions]
     manifest = [state.manifest] if state.manifest is not None and state.managed_by is ManagedBy.MANIFEST else []
     own = BackupFile(path, cluster, _heading(state))

@@ -57,7 +57,7 @@ class JobJournals:
 
     def open(self, job: Job, purpose: JobPurpose) -> OpenJob:
         """Begin a job. Raise ConfigurationError if its journal cannot be written."""
-        return open_job(ClusterName(job.place or self._home), purpose, job.title)
+        return open_job(ClusterName(job.cluster_name or self._home), purpose, job.title)
 
 
 def close_job(record: JobRecord) -> None:

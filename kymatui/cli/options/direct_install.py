@@ -178,7 +178,7 @@ class CommandContext:
         self._settings = load_settings(os.environ)
         fetch = fetch_options(args).with_registry(getattr(args, "registry", "") or self._settings.registry)
         self.port = SessionInstallPort(session, fetch)
-        self.blobs, self.memory = self.port.blobs, self.port.memory
+        self.blobs, self.memory = self.port.blobs, self.port.cache
 
     @property
     def cluster(self) -> Cluster:

@@ -41,7 +41,7 @@ def uninstall_consequence(uninstalls: Iterable[Uninstall]) -> str:
     from kymatui.cli.output.deletion import deletion_consequence as of
 
     some = list(uninstalls)
-    states = [uninstall.seen for uninstall in some if uninstall.seen is not None]
+    states = [uninstall.state for uninstall in some if uninstall.state is not None]
     return of(states, backup=any(uninstall.request.backup for uninstall in some)) if states else ""
 
 
@@ -51,10 +51,10 @@ def uninstall_tables(uninstalls: Iterable[Uninstall], form: str) -> list[str]:
 
     paragraphs: list[str] = []
     for uninstall in uninstalls:
-        if uninstall.seen is None:
+        if uninstall.state is None:
             paragraphs.append(paragraph(f"the objects of {uninstall.module} are unknown: {uninstall.failure}", form))
         else:
-            paragraphs += remaining_parts(uninstall.seen, form, cascade=uninstall.request.cascade)
+            paragraphs += remaining_parts(uninstall.state, form, cascade=uninstall.request.cascade)
     return paragraphs
 
 
@@ -65,7 +65,7 @@ def uninstalls_json(uninstalls: Sequence[Uninstall]) -> list[dict[str, Any]]:
         {
             "module": uninstall.module,
             "failure": uninstall.failure or None,
-            **(remaining_json(uninstall.seen) if uninstall.seen is not None else {"remaining": [], "unknown": []}),
+            **(remaining_json(uninstall.state) if uninstall.state is not None else {"remaining": [], "unknown": []}),
         }
         for uninstall in uninstalls
     ]

@@ -33,7 +33,7 @@ def deletion_text(state: DeletionState, form: str, *, cascade: bool, is_refused:
         parts.append(paragraph(state.refusal, form))
     parts += remaining_parts(state, form, cascade=cascade)
     if state.warning:
-        options = f"(--way let|ignore|unmanage; selected: {state.way.value})"
+        options = f"(--way let|ignore|unmanage; selected: {state.handling.value})"
         parts.append(paragraph(f"warning: {state.warning} {options}", form))
     if state.advice:
         parts.append(paragraph(f"warning: {state.advice}", form))
@@ -45,16 +45,16 @@ def deletion_text(state: DeletionState, form: str, *, cascade: bool, is_refused:
         parts.append(paragraph(_who_deletes(state), form))
     if state.managed_by is ManagedBy.MANIFEST and state.manifest is not None:
         parts.append(paragraph(f"delete {state.manifest}: its controller deletes what it installed", form))
-    if state.found is not None:
-        before = [step for step in state.found.hooks if step.event.startswith("pre-")]
-        after = [step for step in state.found.hooks if not step.event.startswith("pre-")]
-        shown = (*before, *state.found.steps, *after)
+    if state.uninstall is not None:
+        before = [step for step in state.uninstall.hooks if step.event.startswith("pre-")]
+        after = [step for step in state.uninstall.hooks if not step.event.startswith("pre-")]
+        shown = (*before, *state.uninstall.steps, *after)
         rows = [[_word(step), str(step.ref), step.reason] for step in shown]
         parts += [draw(("ACTION", "OBJECT", "REASON"), rows)] if rows else []
-        if state.found.chart_crds and not state.found.scope.delete_crds:
+        if state.uninstall.chart_crds and not state.uninstall.scope.delete_crds:
             text = "--delete-crds deletes the chart's CRDs, too, as far as nothing else uses them"
             parts.append(paragraph(text, form))
-        lost = (f"{ref} was installed with the module and is already deleted" for ref in state.found.lost)
+        lost = (f"{ref} was installed with the module and is already deleted" for ref in state.uninstall.lost)
         parts += [paragraph(text, form) for text in lost]
     return "\n\n".join(parts)
 
@@ -62,7 +62,7 @@ def deletion_text(state: DeletionState, form: str, *, cascade: bool, is_refused:
 def deletion_consequence(states: Sequence[DeletionState], *, backup: bool) -> str:
     """Return what a question says of a deletion: how many objects, and whether they are saved first."""
     refs = {deleted_object.ref for some in states for deleted_object in some.deleted_objects}
-    refs |= {step.ref for some in states if some.found is not None for step in some.found.deletions}
+    refs |= {step.ref for some in states if some.uninstall is not None for step in some.uninstall.deletions}
     objects = [format_count(len(refs), "object")] if refs else []
     return ", ".join([*objects, "backup saved" if backup else "no backup"])
 
@@ -71,7 +71,7 @@ def _who_deletes(state: DeletionState) -> str:
     """Return who deletes what where lifecycle-manager manages the module."""
     from kymatui.engine.deletion.deletion_state import ModuleCRHandling
 
-    if state.way is ModuleCRHandling.UNMANAGE and state.requested:
+    if state.handling is ModuleCRHandling.UNMANAGE and state.requested:
         return f"{state.keeper} releases the module; nothing is deleted"
     count = len(state.theirs)
     first = f"kymatui deletes {format_count(count, 'managed object')} first; then " if count else ""
@@ -129,7 +129,7 @@ def deletion_json(
     """
     from kymatui.engine.deletion.deletion_state import deletion_stages
 
-    inventory = state.found.inventory if state.found is not None else None
+    inventory = state.uninstall.inventory if state.uninstall is not None else None
     return {
         "cluster": state.cluster,
         "name": state.module,
@@ -137,7 +137,7 @@ def deletion_json(
         "version": state.installed or None,
         "charge": state.managed_by.name.lower(),
         "manifest": _manifest_json(state),
-        "way": state.way.value,
+        "way": state.handling.value,
         "turn": state.next_step(accept_unknown=accept_unknown).name.lower(),
         "refusal": state.refusal or None,
         "warning": state.warning or state.advice or None,
@@ -148,12 +148,14 @@ def deletion_json(
             for stage in deletion_stages(state, accept_unknown=accept_unknown)
         ],
         **remaining_json(state),
-        "steps": [step_json(step) for step in state.found.steps] if state.found is not None else [],
+        "steps": [step_json(step) for step in state.uninstall.steps] if state.uninstall is not None else [],
         "hooks": [
             {"event": step.event, "weight": step.wave, **step_json(step)}
-            for step in (state.found.hooks if state.found is not None else ())
+            for step in (state.uninstall.hooks if state.uninstall is not None else ())
         ],
-        "lost": [str(ref) for ref in dict.fromkeys((*(state.found.lost if state.found is not None else ()), *lost))],
+        "lost": [
+            str(ref) for ref in dict.fromkeys((*(state.uninstall.lost if state.uninstall is not None else ()), *lost))
+        ],
         "gone": [str(ref) for ref in gone],
         "kept": [{"object": str(ref), "reason": reason} for ref, reason in kept],
         "stopped": progress_document(stopped) if stopped else None,

@@ -42,8 +42,8 @@ def _effects(effects: Iterable[Effect]) -> Iterator[str]:
 def _deleted_first(uninstalls: Iterable[Uninstall]) -> Iterator[str]:
     """Yield the objects that kymatui deletes before the edit, and those that lifecycle-manager deletes."""
     for uninstall in uninstalls:
-        if uninstall.seen is not None:
-            yield from ("delete" for _ in uninstall.seen.deleted_objects)
+        if uninstall.state is not None:
+            yield from ("delete" for _ in uninstall.state.deleted_objects)
 
 
 def deletion_summary(states: Sequence[DeletionState], refused: int = 0) -> str:
@@ -61,12 +61,12 @@ def _deletion_actions(state: DeletionState) -> Iterator[str]:
     in_kyma = state.managed_by.name == "KYMA"
     if in_kyma and state.requested:
         yield "change"  # the Kyma
-        if state.way.name == "UNMANAGE":
+        if state.handling.name == "UNMANAGE":
             return
         yield "uninstall"
     refs = {deleted_object.ref for deleted_object in state.deleted_objects}
     refs |= {state.manifest} if state.manifest is not None and not in_kyma else set()
-    if state.found is not None:
-        refs |= {step.ref for step in state.found.deletions}
-        yield from (step.action.value for step in state.found.steps if step not in state.found.deletions)
+    if state.uninstall is not None:
+        refs |= {step.ref for step in state.uninstall.deletions}
+        yield from (step.action.value for step in state.uninstall.steps if step not in state.uninstall.deletions)
     yield from ("delete" for _ in refs)

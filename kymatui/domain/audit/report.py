@@ -112,7 +112,7 @@ def audit(
     """Apply every rule to a snapshot of one cluster.
 
     `now` is in seconds of the Unix clock; expired entries of `ignores` do not apply. Without `inspection` the
-    report says nothing about module objects and permissions. `memory` caches what earlier calls read.
+    report says nothing about module objects and permissions. `cache` has what earlier calls read.
     """
     catalog = build_catalog(snapshot, now, settings, cache)
     name = f"{catalog.kyma.ref.namespace}/{catalog.kyma.ref.name}" if catalog.kyma else ""
@@ -128,7 +128,7 @@ def has_no_modules(catalog: Catalog) -> bool:
 def audit_cluster(
     snapshot: Snapshot, catalog: Catalog, now: float, inspection: Inspection | None = None
 ) -> tuple[AuditFinding, ...]:
-    """Return the findings in one cluster; `seen` is its catalog."""
+    """Return the findings in one cluster; `catalog` is its catalog."""
     case = AuditInput(snapshot, catalog, now, inspection or Inspection())
     return tuple(dict.fromkeys(finding for check in CHECKS for finding in check(case)))
 

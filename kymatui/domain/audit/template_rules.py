@@ -132,7 +132,7 @@ def _missing(case: AuditInput) -> Iterator[AuditFinding]:
     """Yield the versions of release metas that no template has, where all templates are listed."""
     if case.catalog.templates_unknown is not None:
         return
-    templates = index_cluster(case.snapshot).shelf
+    templates = index_cluster(case.snapshot).templates
     for meta in templates.metas:
         for channel, version in missing_versions(templates, meta):
             where = f"channel {channel}" if channel else "mandatory"

@@ -62,7 +62,9 @@ class ReasonInputs(Struct, frozen=True):
     @property
     def is_read(self) -> bool:
         """Return whether the module's manager and CRs are readable, which tell who acts."""
-        return self.subject.manager.sight is not ManagerVisibility.UNREADABLE and self.subject.resources is not None
+        return (
+            self.subject.manager.visibility is not ManagerVisibility.UNREADABLE and self.subject.resources is not None
+        )
 
     @property
     def refusal(self) -> Refusal | None:

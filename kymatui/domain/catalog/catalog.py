@@ -183,7 +183,7 @@ def _assessment(
         checked,
         readiness=ready,
         manager_missing=bool(subject.missing)
-        or (subject.managed and reported_ready and subject.manager.sight is ManagerVisibility.ABSENT),
+        or (subject.managed and reported_ready and subject.manager.visibility is ManagerVisibility.ABSENT),
         report=subject.report,
         manifest=subject.manifest,
         refusal=subject.resolution.refusal if subject.request is not None else None,
@@ -228,7 +228,7 @@ def _drift(
 def _is_nothing_installed(subject: ModuleInputs, presence: Presence) -> bool:
     if subject.installation is not None:
         return False
-    nothing_runs = not subject.deployed.evidence and subject.manager.sight in (
+    nothing_runs = not subject.deployed.evidence and subject.manager.visibility in (
         ManagerVisibility.ABSENT,
         ManagerVisibility.UNIDENTIFIED,
     )

@@ -43,7 +43,7 @@ class Event(Struct, frozen=True):
 
     kind, namespace, name  the object it is about
     count                  how often it came, 0 where the server does not say
-    seen                   when it came last, in seconds of the Unix clock; 0 where the server does not say
+    last_seen                   when it came last, in seconds of the Unix clock; 0 where the server does not say
     """
 
     uid: str
@@ -54,7 +54,7 @@ class Event(Struct, frozen=True):
     reason: str
     message: str
     count: int
-    seen: float
+    last_seen: float
 
     @property
     def is_warning(self) -> bool:
@@ -89,7 +89,7 @@ def events_about(snapshot: Snapshot, refs: Iterable[ObjectRef]) -> list[tuple[Ev
         ref = subjects.get((event.kind, event.namespace, event.name))
         if ref is not None:
             events.append((event, ref))
-    return sorted(events, key=lambda pair: pair[0].seen, reverse=True)
+    return sorted(events, key=lambda pair: pair[0].last_seen, reverse=True)
 
 
 def events_availability(row: ModuleRow, snapshot: Snapshot) -> EventsAvailability:
@@ -127,7 +127,7 @@ def read_event(raw: Mapping[str, Any]) -> Event:
         reason=text_at(raw, "reason"),
         message=text_at(raw, "message"),
         count=count if isinstance(count, int) else 0,
-        seen=_seen(raw, series),
+        last_seen=_seen(raw, series),
     )
 
 

@@ -54,10 +54,10 @@ FIELD_MANAGER = "kymatui"
 class ModuleManager(Struct, frozen=True):
     """A module's manager; `others` are installed managers of community templates of the same module."""
 
-    sight: ManagerVisibility
+    visibility: ManagerVisibility
     workload: Object | None = None
     others: tuple[ObjectRef, ...] = ()
-    wanted: ManagerRef | None = None
+    declared: ManagerRef | None = None
 
     @property
     def ref(self) -> ObjectRef | None:
@@ -94,7 +94,7 @@ def find_manager(
     named = _by_manifest(world, module, manifest, raw_manifests)
     if named is not None:
         return ModuleManager(ManagerVisibility.FOUND, named, (), refs[0] if refs else None)
-    return ModuleManager(_not_found(world, refs), wanted=refs[0] if refs else None)
+    return ModuleManager(_not_found(world, refs), declared=refs[0] if refs else None)
 
 
 def manager_candidates(
@@ -118,7 +118,7 @@ def _directly_installed(world: ClusterIndex, offers: Sequence[ModuleTemplate]) -
 
     A manager of another version in Kyma's own catalog is no second installation.
     """
-    own = {template.manager for template in offers if world.shelf.is_kyma(template)}
+    own = {template.manager for template in offers if world.templates.is_kyma(template)}
     return {template.manager for template in offers if template.manager is not None and template.manager not in own}
 
 
@@ -261,7 +261,7 @@ class ModuleInputs(Struct, frozen=True):
 
 def gather_inputs(name: str, world: ClusterIndex, now: float, settings: CatalogOptions) -> ModuleInputs:
     """Return everything in the cluster that concerns one module."""
-    meta, templates = world.shelf.meta(name), world.shelf.offers(name)
+    meta, templates = world.templates.meta(name), world.templates.offers(name)
     offers = offers_of(world, name)
     origin = _origin(world, name, offers)
     resolution = _resolution(name, world, origin, now, settings.rules)
@@ -331,7 +331,7 @@ def _with_installed(manager: ModuleManager, workloads: Sequence[Object], now: fl
     if manager.workload is not None or not workloads:
         return manager
     worst = min(workloads, key=lambda raw: state_rank(check_readiness(raw, now).state))
-    return replace(manager, sight=ManagerVisibility.FOUND, workload=worst)
+    return replace(manager, visibility=ManagerVisibility.FOUND, workload=worst)
 
 
 def _missing_workloads(
@@ -364,12 +364,12 @@ def _chart_version(workload: Object | None) -> str:
 
 def row_inputs(name: str, world: ClusterIndex, settings: CatalogOptions) -> tuple[object, ...]:
     """Return every object that the row depends on; Kyma, lists, options and time are separate inputs."""
-    templates, manifest = world.shelf.offers(name), world.manifests.get(name)
+    templates, manifest = world.templates.offers(name), world.manifests.get(name)
     raw_manifests = _raw_manifests(name, settings)
     kinds = dict.fromkeys(template.resource_kind for template in templates)
     resources = (world.resources.get((kind.group, kind.kind), ()) for kind in kinds if kind is not None)
     return (
-        world.shelf,
+        world.templates,
         world.definitions,
         manifest.raw if manifest is not None else None,
         *(candidates := manager_candidates(world, name, templates, manifest, raw_manifests)),
@@ -407,11 +407,11 @@ def _raw_manifests(name: str, settings: CatalogOptions) -> dict[str, Sequence[Ma
 
 def offers_of(world: ClusterIndex, module: str) -> tuple[Offer, ...]:
     """Return every template of a module with its catalog and its channels."""
-    meta = world.shelf.meta(module)
+    meta = world.templates.meta(module)
     offers = []
-    for template in world.shelf.offers(module):
-        origin = CatalogOrigin.KYMA if world.shelf.is_kyma(template) else CatalogOrigin.COMMUNITY
-        superseded = world.shelf.is_superseded(template)
+    for template in world.templates.offers(module):
+        origin = CatalogOrigin.KYMA if world.templates.is_kyma(template) else CatalogOrigin.COMMUNITY
+        superseded = world.templates.is_superseded(template)
         channels = [template.channel] if template.channel and not superseded else []
         if meta is not None and origin is CatalogOrigin.KYMA and not superseded:
             channels += [name for name, version in meta.channels.items() if same_version(version, template.version)]
@@ -447,8 +447,8 @@ def template_of_version(templates: Sequence[ModuleTemplate], version: str) -> Mo
 def unreadable_kinds(subject: ModuleInputs, world: ClusterIndex) -> tuple[str, ...]:
     """Return the unreadable kinds that would tell more about the module."""
     names = []
-    manager_ref = subject.manager.wanted
-    if subject.manager.sight is ManagerVisibility.UNREADABLE and world.is_runtime:
+    manager_ref = subject.manager.declared
+    if subject.manager.visibility is ManagerVisibility.UNREADABLE and world.is_runtime:
         kinds = [manager_ref.kind.kind] if manager_ref is not None else WORKLOADS
         names += [name for kind in kinds if not world.readable(name := WORKLOAD_FEEDS.get(kind, "workloads"))]
     if subject.resources is None and subject.kind is not None:
@@ -462,7 +462,7 @@ def _resolution(
     """Return the resolution; if the Kyma is unreadable, take the channel from the Manifest."""
     manifest = world.manifests.get(name)
     channel = manifest.channel if world.kyma_unreadable and manifest is not None else ""
-    resolution = resolve(name, world.kyma, world.shelf, now=now, rules=rules, channel=channel)
+    resolution = resolve(name, world.kyma, world.templates, now=now, rules=rules, channel=channel)
     needs_channel = resolution.meta is None or resolution.meta.mandatory_version is None
     kyma = world.missing([KYMA_FEED]) if world.kyma is None else None
     if kyma is not None and not channel and origin is CatalogOrigin.KYMA and needs_channel:
@@ -495,7 +495,7 @@ def presence_evidence(subject: ModuleInputs, world: ClusterIndex) -> PresenceEvi
         mandatory=subject.mandatory,
         manifest=manifest is not None,
         manifest_deleting=manifest is not None and manifest.meta.deleting,
-        manager=manager.sight,
+        manager=manager.visibility,
         manager_deleting=manager.deleting,
         resources=len(resources) if resources is not None else None,
         resources_deleting=sum(read_meta(JsonReader(raw)).deleting for raw in resources or ()),
@@ -520,7 +520,7 @@ def _versions(offers: Iterable[Offer]) -> list[str]:
 
 def _origin(world: ClusterIndex, name: str, offers: Sequence[Offer]) -> CatalogOrigin:
     asked = world.kyma is not None and (world.kyma.request(name) or world.kyma.report(name))
-    if asked or world.shelf.meta(name) is not None or name in world.manifests:
+    if asked or world.templates.meta(name) is not None or name in world.manifests:
         return CatalogOrigin.KYMA
     if not offers:
         return CatalogOrigin.NONE

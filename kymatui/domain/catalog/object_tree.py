@@ -56,7 +56,7 @@ class TreeNode(Struct, frozen=True):
 
     ref: ObjectRef
     role: NodeRole
-    sight: ObjectVisibility
+    visibility: ObjectVisibility
     state: State
     message: str = ""
     created: float | None = None
@@ -117,7 +117,7 @@ def build_tree(
         notes.append(f"module's manager: {why}")
     if unseen and any(node.ref.kind.group == "apps" for root in roots for node in root.walk()):
         notes.append(unseen)
-    if any(node.sight is ObjectVisibility.UNWATCHED for root in roots for node in root.walk()):
+    if any(node.visibility is ObjectVisibility.UNWATCHED for root in roots for node in root.walk()):
         notes.append("objects marked as not watched were installed; whether they still exist is unknown")
     return ObjectTree(roots, tuple(notes))
 
@@ -167,7 +167,7 @@ class _Growing:
             state = node.state if node.state is State.DELETING else parse_state(read.state) or State.UNKNOWN
             return replace(node, state=state, message=words, children=(*node.children, *inventory))
         if isinstance(read, MalformedObject):
-            return replace(node, sight=ObjectVisibility.MALFORMED, state=State.ERROR, message=read.reason)
+            return replace(node, visibility=ObjectVisibility.MALFORMED, state=State.ERROR, message=read.reason)
         return node
 
     def _nodes(self, refs: Iterable[ObjectRef], role: NodeRole, depth: int = 0) -> Iterator[TreeNode]:

@@ -90,7 +90,7 @@ def _held(case: ReasonInputs, item: CheckedResource) -> Reason:
             f"controller removes it. Remove it yourself: kymatui finalizers {case.subject.name}."
         )
         return action_needed(text, Severity.WARNING, item.resource)
-    if case.subject.manager.sight is ManagerVisibility.ABSENT:
+    if case.subject.manager.visibility is ManagerVisibility.ABSENT:
         text = (
             f"deletion of {item.resource} is blocked by {names}, and the module's manager, which should remove it, "
             f"does not exist. Remove it yourself: kymatui finalizers {case.subject.name}."
@@ -265,7 +265,7 @@ def _of_resource(case: ReasonInputs, evaluation: Evaluation, state: State) -> Re
 
 def _manager_words(case: ReasonInputs) -> str:
     if case.readiness is None:
-        manager_ref = case.subject.manager.wanted
+        manager_ref = case.subject.manager.declared
         name = (
             f"{manager_ref.kind.kind} {manager_ref.namespace}/{manager_ref.name}"
             if manager_ref is not None

@@ -63,7 +63,7 @@ def runtime_maintenance(
 ) -> Maintenance:
     """Return the maintenance of one Kyma in the control plane.
 
-    `now` is in seconds of the Unix clock; `unknown` says why `shelf` may be empty.
+    `now` is in seconds of the Unix clock; `unknown` says why `templates` may be empty.
     """
     window = upcoming_window(kyma, rules, now)
     is_open = window is not None and window.is_active(now)

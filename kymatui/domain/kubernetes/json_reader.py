@@ -16,11 +16,11 @@ class Flaw(Struct, frozen=True):
     """A field that breaks its schema: path, expected type, actual type (never the value)."""
 
     path: str
-    wanted: str
-    found: str
+    expected: str
+    actual: str
 
     def __str__(self) -> str:
-        return f"{self.path or 'the object'} is {self.found}, expected {self.wanted}"
+        return f"{self.path or 'the object'} is {self.actual}, expected {self.expected}"
 
 
 def json_type(value: object) -> str:

@@ -26,7 +26,7 @@ EntryChange = Callable[[Json | None], Json | None]
 class KymaEdit(Struct, frozen=True):
     """A change of one module entry.
 
-    `before` and `after` are the entry, None if absent; `patch` is empty if nothing changes; `whole` is the edited
+    `before` and `after` are the entry, None if absent; `patch` is empty if nothing changes; `edited_kyma` is the edited
     Kyma.
     """
 
@@ -35,7 +35,7 @@ class KymaEdit(Struct, frozen=True):
     before: ModuleEntry | None
     after: ModuleEntry | None
     patch: tuple[Mapping[str, Any], ...]
-    whole: Mapping[str, Any]
+    edited_kyma: Mapping[str, Any]
 
     @property
     def is_empty(self) -> bool:

@@ -93,7 +93,7 @@ def synced_objects(pair: RuntimePair, kyma: Kyma) -> dict[object, SyncEntry]:
     """Return the catalog objects that the runtime should have, by reference."""
     templates = index_templates(pair.control.templates, pair.control.release_metas, kyma.meta.namespace)
     plan = plan_sync(kyma, templates, RuntimeCopies(None, None), pair.rules.restricted)
-    return {entry.ref: entry for entry in plan.entries if entry.wanted}
+    return {entry.ref: entry for entry in plan.entries if entry.is_wanted}
 
 
 def _warnings(kyma: Kyma) -> list[str]:

@@ -168,7 +168,7 @@ def _the_kyma(snapshot: Snapshot, catalog: Catalog) -> Kyma | None:
 
 
 def _with_kyma(snapshot: Snapshot, edit: KymaEdit) -> Snapshot:
-    kymas = tuple(dict(edit.whole) if read_ref(raw) == edit.kyma else raw for raw in snapshot.kymas)
+    kymas = tuple(dict(edit.edited_kyma) if read_ref(raw) == edit.kyma else raw for raw in snapshot.kymas)
     return replace(snapshot, kymas=kymas)
 
 

@@ -158,7 +158,7 @@ def _events(description: Description, now: float) -> Iterator[str]:
         return
     yield "Events:"
     for event in description.events[:_EVENTS]:
-        age = format_duration(now - event.seen) if event.seen else "?"
+        age = format_duration(now - event.last_seen) if event.last_seen else "?"
         many = f" ×{event.count}" if event.count > 1 else ""
         yield f"  {age:>4} {event.type} {event.reason}{many}: {_short(event.message)}"
 

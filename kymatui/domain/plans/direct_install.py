@@ -63,7 +63,7 @@ def _the_same(templates: TemplateIndex, several: AmbiguousOffer) -> ModuleTempla
         for template in templates.offers(several.module)
         for location in [f"{template.meta.namespace}/{template.meta.name}"]
     }
-    first, *others = (named[location] for location in several.places)
+    first, *others = (named[location] for location in several.locations)
     same_in_all = all(
         (template.links, template.data, template.manager) == (first.links, first.data, first.manager)
         for template in others
@@ -189,7 +189,7 @@ class AmbiguousOffer(Struct, frozen=True):
 
     module: str
     version: str
-    places: tuple[str, ...]
+    locations: tuple[str, ...]
 
 
 OfferResult = ModuleTemplate | NoSuchModule | NoSuchVersion | AmbiguousOffer

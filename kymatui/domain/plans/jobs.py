@@ -86,7 +86,7 @@ class Job(Struct, frozen=True):
     waits_for   what it waits for, "" while it works; `actor` is who has to act
     done, total objects completed in the current step; a total of 0 is unknown
     log         the last lines; `dropped` is the number of earlier ones
-    place       the cluster if the front end has several, else ""
+    cluster_name       the cluster if the front end has several, else ""
     """
 
     number: int
@@ -102,12 +102,12 @@ class Job(Struct, frozen=True):
     actor: Actor = Actor.NOBODY
     done: int = 0
     total: int = 0
-    made: float = 0.0
+    created: float = 0.0
     began: float = 0.0
     ended: float = 0.0
     log: tuple[LogLine, ...] = ()
     dropped: int = 0
-    place: str = ""
+    cluster_name: str = ""
 
     @property
     def is_over(self) -> bool:
@@ -134,7 +134,7 @@ class Job(Struct, frozen=True):
 
     def elapsed(self, now: float) -> float:
         """Return the seconds of work until now or the end; for a queued job the seconds of waiting."""
-        return max((self.ended or now) - (self.began or self.made), 0.0)
+        return max((self.ended or now) - (self.began or self.created), 0.0)
 
 
 KYMA_KEY = "the Kyma"

@@ -65,14 +65,14 @@ class ChannelSync(Struct, frozen=True):
 class SyncEntry(Struct, frozen=True):
     """One template or release meta of the control plane, or found in the runtime only.
 
-    `wanted` tells whether the runtime should have it, and `why` gives the reason. `original` and `copy` are the
+    `is_wanted` tells whether the runtime should have it, and `why` gives the reason. `original` and `copy` are the
     objects of both sides, None if absent. `channels` are those of a release meta.
     """
 
     ref: ObjectRef
     module: str
     version: str
-    wanted: bool
+    is_wanted: bool
     why: str
     standing: SyncStatus
     original: Object | None = None
@@ -235,7 +235,7 @@ def _key(raw: Object) -> tuple[str, str]:
 
 
 def _replaced(entry: SyncEntry, copy: Object | None) -> SyncEntry:
-    if entry.wanted:
+    if entry.is_wanted:
         missing = SyncStatus.OLD if entry.standing is SyncStatus.OLD else SyncStatus.MISSING
         standing = SyncStatus.SYNCED if copy is not None else missing
     elif copy is None:
@@ -269,7 +269,7 @@ def plan_pair_sync(pair: RuntimePair) -> SyncPlan | None:
         return plan
     why = f"the control plane's catalog: {unknown}"
     metas, templates = (
-        tuple(replace(entry, wanted=False, why=why, standing=SyncStatus.UNKNOWN) for entry in entries)
+        tuple(replace(entry, is_wanted=False, why=why, standing=SyncStatus.UNKNOWN) for entry in entries)
         for entries in (plan.metas, plan.templates)
     )
     return SyncPlan(metas, templates, unknown)
@@ -308,7 +308,7 @@ def catalog_writes(plan: SyncPlan) -> CatalogWrites:
 
     Old-style templates count as not planned: only older lifecycle-managers synced them.
     """
-    applied = [*(_meta_copy(entry) for entry in plan.metas if entry.wanted), *_template_copies(plan)]
+    applied = [*(_meta_copy(entry) for entry in plan.metas if entry.is_wanted), *_template_copies(plan)]
     names = {(read_ref(body).kind.kind, read_ref(body).name) for body in applied}
     return CatalogWrites(tuple(applied), tuple(_deleted(plan, names)))
 
@@ -323,7 +323,7 @@ def _meta_copy(entry: SyncEntry) -> dict[str, Any]:
 
 def _template_copies(plan: SyncPlan) -> Iterator[dict[str, Any]]:
     for entry in plan.templates:
-        if entry.wanted and not entry.is_old:
+        if entry.is_wanted and not entry.is_old:
             yield _copy(entry.original or {}, _TEMPLATE_DEFAULTS)
 
 

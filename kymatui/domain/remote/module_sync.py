@@ -67,7 +67,7 @@ class _Module(Struct, frozen=True):
 
 
 def module_lines(pair: RuntimePair, catalog: Catalog) -> Iterator[ComparisonLine]:
-    """Yield the lines of all modules of a readable runtime; `seen` is the joined catalog."""
+    """Yield the lines of all modules of a readable runtime; `catalog` is the joined catalog."""
     manifests = _manifests(pair)
     for row in catalog.rows:
         module = _Module(row, manifests.get(row.name), pair)

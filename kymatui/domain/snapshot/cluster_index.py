@@ -52,7 +52,7 @@ class ClusterIndex(Struct, frozen=True):
 
     snapshot: Snapshot
     kyma: Kyma | None
-    shelf: TemplateIndex
+    templates: TemplateIndex
     manifests: Mapping[str, Manifest]
     malformed: tuple[MalformedObject, ...]
     workloads: Mapping[tuple[str, str], tuple[Object, ...]]
@@ -178,7 +178,7 @@ def index_cluster(snapshot: Snapshot, cache: ReadCache | None = None) -> Cluster
     return ClusterIndex(
         snapshot=snapshot,
         kyma=kyma,
-        shelf=templates,
+        templates=templates,
         manifests=own,
         malformed=(*bad, *templates.malformed),
         workloads=cache.recall("workloads", (workloads,), lambda: _grouped(workloads, _by_kind_and_name)),

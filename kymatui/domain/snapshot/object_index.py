@@ -108,4 +108,4 @@ def index_objects(snapshot: Snapshot, cache: ReadCache) -> ObjectIndex:
         cache.recall(f"located {name}", (part,), partial(_Part, part, name not in _PARTIAL))
         for name, part in parts.items()
     )
-    return ObjectIndex(index_parts, snapshot.places)
+    return ObjectIndex(index_parts, snapshot.namespaced_kinds)

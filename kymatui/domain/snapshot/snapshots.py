@@ -100,8 +100,8 @@ class Snapshot(Struct, frozen=True):
     DaemonSets that may be managers; `feeds` is keyed by resource name, as in
     "moduletemplates.operator.kyma-project.io" or "deployments.apps". `outside` has the ModuleTemplates of catalogs
     outside the cluster; their feeds are named `CATALOG_FEED` plus the address. `owned` has objects that controllers
-    created (ReplicaSets, Pods, Jobs) and other module objects, where these are followed; `places` tells where a
-    kind is fully listed among them. `raw_manifests` are the workloads of known versions, by module and version;
+    created (ReplicaSets, Pods, Jobs) and other module objects, where these are followed; `namespaced_kinds` tells where
+    a kind is fully listed among them. `raw_manifests` are the workloads of known versions, by module and version;
     `rules` is the known configuration of lifecycle-manager. `joined` means that Kyma and catalog are the control
     plane's and all else is the runtime's; `runtime_kyma` is then the runtime's own Kyma, if it is known,
     `runtime_only` has the modules that only this one requests, and `taken_over` the users' templates
@@ -123,7 +123,7 @@ class Snapshot(Struct, frozen=True):
     taken_at: float = 0.0
     outside: tuple[Object, ...] = ()
     owned: tuple[Object, ...] = ()
-    places: frozenset[NamespacedKind] = frozenset()
+    namespaced_kinds: frozenset[NamespacedKind] = frozenset()
     raw_manifests: Mapping[tuple[str, str], tuple[Object, ...]] = field(default_factory=dict)
     rules: ControllerSettings | None = None
     joined: bool = False

@@ -109,7 +109,7 @@ def remedy_words(refusal: Refusal) -> str:
 
 def note_words(note: ConventionNote) -> str:
     """Return the message for a broken convention."""
-    return f"the {note.kind} is {note.found}, but lifecycle-manager looks for {note.wanted} and does not find it"
+    return f"the {note.kind} is {note.actual}, but lifecycle-manager looks for {note.expected} and does not find it"
 
 
 def drift_words(drift: Drift) -> str:

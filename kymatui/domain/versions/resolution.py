@@ -51,11 +51,11 @@ class Convention(StrEnum):
 
 
 class ConventionNote(Struct, frozen=True):
-    """A broken convention: lifecycle-manager searches for `wanted` and will not find `found`."""
+    """A broken convention: lifecycle-manager searches for `expected` and will not find `actual`."""
 
     kind: Convention
-    found: str
-    wanted: str
+    actual: str
+    expected: str
 
 
 class Resolution(Struct, frozen=True):
@@ -76,7 +76,7 @@ class _Search(Struct, frozen=True):
 
     module: str
     kyma: Kyma | None
-    shelf: TemplateIndex
+    templates: TemplateIndex
     rules: ControllerSettings
     now: float
     channel: str
@@ -149,14 +149,14 @@ def _new_style(search: _Search, meta: ReleaseMeta) -> Resolution:
     module = search.module
     if meta.meta.name != module:
         search.notes.append(ConventionNote(Convention.META_NAME, meta.meta.name, module))
-    if search.kyma is not None and meta.meta.namespace != search.shelf.namespace:
-        search.notes.append(ConventionNote(Convention.META_NAMESPACE, meta.meta.namespace, search.shelf.namespace))
+    if search.kyma is not None and meta.meta.namespace != search.templates.namespace:
+        search.notes.append(ConventionNote(Convention.META_NAMESPACE, meta.meta.namespace, search.templates.namespace))
     if meta.mandatory_version is None and not meta.channels:
         return search.refuse(refusals.NoChannels(module))
     if meta.mandatory_version is None and search.channel not in meta.channels:
         return search.refuse(refusals.ChannelMissing(module, search.channel, tuple(meta.channels)))
     version = offered_version(meta, search.channel)
-    template = find_version(search.shelf, module, version, meta.meta.namespace)
+    template = find_version(search.templates, module, version, meta.meta.namespace)
     if template is None:
         name = f"{module}-{version}"
         return search.refuse(refusals.TemplateMissing(module, version, name, meta.meta.namespace), version)
@@ -211,10 +211,12 @@ def _matches_old(template: ModuleTemplate, module: str) -> bool:
 
 def _old_style(search: _Search) -> Resolution:
     module, channel = search.module, search.channel
-    matching = [template for template in search.shelf.old_by_channel.get(channel, ()) if _matches_old(template, module)]
+    matching = [
+        template for template in search.templates.old_by_channel.get(channel, ()) if _matches_old(template, module)
+    ]
     if not matching:
         # lifecycle-manager does not match by the name `<module>-<channel>`, although it is the convention.
-        matching = [t for t in search.shelf.old_by_channel.get(channel, ()) if t.module == module]
+        matching = [t for t in search.templates.old_by_channel.get(channel, ()) if t.module == module]
         search.notes.extend(
             ConventionNote(Convention.TEMPLATE_NAME, template.meta.name, module) for template in matching[:1]
         )
@@ -230,7 +232,7 @@ def _old_style(search: _Search) -> Resolution:
 
 
 def _nothing_old(search: _Search) -> Refusal:
-    module, offers = search.module, search.shelf.offers(search.module)
+    module, offers = search.module, search.templates.offers(search.module)
     old = [template for template in offers if template.generation is TemplateGeneration.OLD]
     channels = tuple(sorted({template.channel for template in old if template.channel}))
     if channels:
@@ -241,7 +243,7 @@ def _nothing_old(search: _Search) -> Refusal:
             return refusals.IsMandatory(module, mandatory.meta.name)
         return refusals.TemplateWithoutChannel(module, old[0].meta.name)
     before = search.kyma is not None and search.kyma.report(module) is not None
-    return refusals.NoReleaseMeta(module, search.shelf.namespace, before)
+    return refusals.NoReleaseMeta(module, search.templates.namespace, before)
 
 
 def _waits(search: _Search, resolution: Resolution) -> Refusal | None:
@@ -327,5 +329,5 @@ def strict_resolution(resolution: Resolution) -> Resolution:
             refusal = refusals.NoReleaseMeta(resolution.module, "", True)
         elif note.kind is Convention.TEMPLATE_NAME and resolution.meta is not None:
             namespace = resolution.meta.meta.namespace
-            refusal = refusals.TemplateMissing(resolution.module, resolution.version, note.wanted, namespace)
+            refusal = refusals.TemplateMissing(resolution.module, resolution.version, note.expected, namespace)
     return resolution if refusal is None else replace(resolution, refusal=refusal)

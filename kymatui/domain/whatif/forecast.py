@@ -120,7 +120,7 @@ def foresee(fleet: FleetObjects, change: CatalogChange, now: float, cache: Forec
     """Return the forecast of a change; `now` is in seconds of the Unix clock.
 
     Versions that Kymas report count as installed. Mandatory modules are in no report: their version of today counts.
-    With a `memory`, only what differs from its last call is computed.
+    With a `cache`, only what differs from its last call is computed.
     """
     cache = cache or ForecastMemory()
     after = apply_change(fleet, change)

@@ -386,7 +386,7 @@ def apply_progress(
     not_deleted = tuple(str(step.ref) for step in remaining if step.action is Action.DELETE)
     return (
         JobProgress(APPLY_WORDS, applied, starting, not_applied, undo=undo),
-        JobProgress(DELETION_WORDS, tuple(map(str, deleted)), left=not_deleted),
+        JobProgress(DELETION_WORDS, tuple(map(str, deleted)), remaining=not_deleted),
     )
 
 

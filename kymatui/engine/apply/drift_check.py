@@ -44,8 +44,8 @@ class DriftedField(Struct, frozen=True):
     """
 
     path: str
-    wanted: object
-    found: object
+    expected: object
+    actual: object
     manager: str = ""
     since: str = ""
 

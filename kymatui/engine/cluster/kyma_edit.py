@@ -31,7 +31,7 @@ def carry_out(cluster: Cluster, edit: KymaEdit, change: EntryChange, cancel: thr
             if fresh.patch == edit.patch:
                 raise error
             if fresh.is_empty:
-                return dict(fresh.whole)
+                return dict(fresh.edited_kyma)
             edit = fresh
     raise _unsteady(edit.kyma)
 
@@ -102,7 +102,7 @@ def _again(cluster: Cluster, edit: KymaEdit, change: EntryChange, cancel: thread
 
 
 def _uid(edit: KymaEdit) -> str:
-    metadata = edit.whole.get("metadata")
+    metadata = edit.edited_kyma.get("metadata")
     return str(metadata.get("uid") or "") if isinstance(metadata, dict) else ""
 
 

@@ -104,7 +104,7 @@ class DeletionState(Struct, frozen=True):
     by_hand      lifecycle-manager ignores the default CR, so kymatui or the user deletes it
     manager      its workload, if it exists; `runs` tells whether it can still remove finalizers
     definitions  its remaining CRDs
-    found        the uninstall plan of a direct installation, else None
+    uninstall        the uninstall plan of a direct installation, else None
     manifest     its Manifest, which has to be deleted if no Kyma requests the module
     control      name of the Manifest's cluster, "" if it is the same
     reported_by_manifest  the Manifest's own state
@@ -119,7 +119,7 @@ class DeletionState(Struct, frozen=True):
     cluster: str
     module: str
     managed_by: ManagedBy
-    way: ModuleCRHandling = ModuleCRHandling.LET
+    handling: ModuleCRHandling = ModuleCRHandling.LET
     installed: str = ""
     remaining: ManagedObjects = field(default_factory=ManagedObjects)
     default: ManagedObject | None = None
@@ -129,7 +129,7 @@ class DeletionState(Struct, frozen=True):
     manager: ObjectRef | None = None
     runs: bool = False
     definitions: tuple[ObjectRef, ...] = ()
-    found: UninstallPlan | None = None
+    uninstall: UninstallPlan | None = None
     manifest: ObjectRef | None = None
     control: str = ""
     reported_by_manifest: str = ""
@@ -157,7 +157,7 @@ class DeletionState(Struct, frozen=True):
         goes = [(instance.ref, instance.uid) for instance in self.remaining.instances if not instance.stays]
         shown = AcceptedObjects.of(goes, stays)
         manifest = AcceptedObjects.of([(self.manifest, self.manifest_uid)] if self.manifest is not None else ())
-        own = self.found.accepted if self.found is not None else AcceptedObjects()
+        own = self.uninstall.accepted if self.uninstall is not None else AcceptedObjects()
         return shown | manifest | own
 
     @property
@@ -205,12 +205,12 @@ class DeletionState(Struct, frozen=True):
         if self.remaining.unknown and not accept_unknown:
             # a kind that cannot be listed may have objects that block the deletion
             return NextStep.UNKNOWN
-        if self.managed_by is ManagedBy.KYMA and self.requested and self.way is ModuleCRHandling.UNMANAGE:
+        if self.managed_by is ManagedBy.KYMA and self.requested and self.handling is ModuleCRHandling.UNMANAGE:
             return NextStep.UNMANAGE
         if (
             self.managed_by is ManagedBy.KYMA
             and self.requested
-            and self.way is ModuleCRHandling.IGNORE
+            and self.handling is ModuleCRHandling.IGNORE
             and self._may_return
         ):
             return NextStep.IGNORE
@@ -237,7 +237,7 @@ class DeletionState(Struct, frozen=True):
         if self.managed_by is not ManagedBy.NOBODY:
             held = [deleted_object for deleted_object in self.deleted_objects if deleted_object.finalizers]
             is_managed = self.managed_by in (ManagedBy.KYMA, ManagedBy.MANIFEST) or self.manager is not None
-            is_kept = self.way is ModuleCRHandling.UNMANAGE or not is_managed or self.runs
+            is_kept = self.handling is ModuleCRHandling.UNMANAGE or not is_managed or self.runs
             return "" if is_kept or not held else f"{expected(self)}. Finalizers: {count_by_kind(held)}"
         if not self.theirs:
             return ""
@@ -395,7 +395,7 @@ def stopped_deletion(
     progress = [_progress(state, gone, cluster, manifests_on, known.undo)]
     if state.requested:
         entry = (f"entry of {state.module} in the Kyma",)
-        progress.append(JobProgress(_ENTRY, entry if known.has_left else (), left=() if known.has_left else entry))
+        progress.append(JobProgress(_ENTRY, entry if known.has_left else (), remaining=() if known.has_left else entry))
     stopped = CancelledError(str(error), hint=error.hint, progress=tuple(progress))
     stopped.gone = gone
     return stopped
@@ -418,7 +418,9 @@ def _progress(
         else:
             remaining.append(str(ref))
     changed = deleted or ongoing
-    return JobProgress(done=tuple(deleted), ongoing=tuple(ongoing), left=tuple(remaining), undo=undo if changed else "")
+    return JobProgress(
+        done=tuple(deleted), ongoing=tuple(ongoing), remaining=tuple(remaining), undo=undo if changed else ""
+    )
 
 
 def planned_objects(state: DeletionState) -> tuple[tuple[ObjectRef, str], ...]:
@@ -426,6 +428,6 @@ def planned_objects(state: DeletionState) -> tuple[tuple[ObjectRef, str], ...]:
     objects = [(deleted_object.ref, deleted_object.uid) for deleted_object in state.deleted_objects]
     if state.manifest is not None and state.managed_by is ManagedBy.MANIFEST:
         objects.append((state.manifest, state.manifest_uid))
-    if state.found is not None:
-        objects += [(step.ref, step.uid) for step in state.found.deletions]
+    if state.uninstall is not None:
+        objects += [(step.ref, step.uid) for step in state.uninstall.deletions]
     return tuple(dict(objects).items())

@@ -45,22 +45,22 @@ def with_operator_objects(state: DeletionState, cluster: Cluster, *, delete_kyma
 
     With `delete_kymas`, the operator's Kymas are deleted while it still works, and their Manifests with them.
     """
-    if state.found is None or state.module not in (OPERATOR_RELEASE, CRDS_RELEASE):
+    if state.uninstall is None or state.module not in (OPERATOR_RELEASE, CRDS_RELEASE):
         return state
     kinds = [(OPERATOR, kind) for kind in _PLURALS]
     listed = list_instances(InstallationClaim(), cluster, kinds, threading.Event(), WIDTH)
     if state.module == CRDS_RELEASE:
         gone = _OF_KYMAS if delete_kymas else ()
         remaining = [instance for instance in listed.instances if instance.ref.kind.kind not in gone]
-        return replace(state, found=_without_used_crds(state.found, remaining, listed.unknown))
+        return replace(state, uninstall=_without_used_crds(state.uninstall, remaining, listed.unknown))
     return _without_operator(state, cluster, listed, delete_kymas=delete_kymas)
 
 
 def _without_operator(
     state: DeletionState, cluster: Cluster, listed: ManagedObjects, *, delete_kymas: bool
 ) -> DeletionState:
-    assert state.found is not None
-    namespace = state.found.inventory.namespace
+    assert state.uninstall is not None
+    namespace = state.uninstall.inventory.namespace
     here = [instance for instance in listed.instances if instance.ref.namespace == namespace]
     manager = ObjectRef(_DEPLOYMENT, namespace, OPERATOR_RELEASE)
     live = cluster.get(manager)

@@ -32,7 +32,7 @@ class JobProgress(Struct, frozen=True):
     words: tuple[str, str, str] = DELETION_WORDS
     done: tuple[str, ...] = ()
     ongoing: tuple[tuple[str, str], ...] = ()
-    left: tuple[str, ...] = ()
+    remaining: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
     undo: str = ""
 
@@ -59,7 +59,7 @@ class JobProgress(Struct, frozen=True):
             (done, self.done),
             (ongoing, under_way),
             ("Unknown", self.unknown),
-            (remaining, self.left),
+            (remaining, self.remaining),
         ):
             if names:
                 yield f"{heading}: {_listed(names)}."
@@ -101,7 +101,7 @@ def _merged(words: tuple[str, str, str], some: list[JobProgress]) -> JobProgress
         words,
         tuple(dict.fromkeys(name for progress in some for name in progress.done)),
         tuple(dict.fromkeys(pair for progress in some for pair in progress.ongoing)),
-        tuple(dict.fromkeys(name for progress in some for name in progress.left)),
+        tuple(dict.fromkeys(name for progress in some for name in progress.remaining)),
         tuple(dict.fromkeys(name for progress in some for name in progress.unknown)),
         "; ".join(undo),
     )
@@ -114,7 +114,7 @@ def progress_document(parts: Iterable[JobProgress]) -> dict[str, Any]:
         "done": [name for progress in some for name in progress.done],
         "ongoing": [{"object": name, "waitsFor": why or None} for progress in some for name, why in progress.ongoing],
         "unknown": [name for progress in some for name in progress.unknown],
-        "left": [name for progress in some for name in progress.left],
+        "left": [name for progress in some for name in progress.remaining],
     }
 
 

@@ -158,7 +158,7 @@ def job_progress(heading: JobHeading, steps: Iterable[JournalEntry]) -> tuple[Jo
     ]
     begun = {step.on for step in some if step.what == RUNTIME_STEP}
     if remaining := tuple(runtime for runtime in fleet_of(heading) if runtime not in begun):
-        parts.append(JobProgress(_STEP_WORDS[RUNTIME_STEP], left=remaining))
+        parts.append(JobProgress(_STEP_WORDS[RUNTIME_STEP], remaining=remaining))
     return merge_progress(parts)
 
 

@@ -37,7 +37,7 @@ class LeaseTerms(Struct, frozen=True):
     """
 
     duration: float = DURATION
-    patience: float = 120.0
+    timeout: float = 120.0
     standby: bool = False
 
 
@@ -121,7 +121,7 @@ class Lease:
 
     def _wait(self, lease: Object, began: float, report: Callable[[str], None], cancel: threading.Event) -> None:
         holder = _holder(lease)
-        if self._clock.now() - began >= self._terms.patience:
+        if self._clock.now() - began >= self._terms.timeout:
             raise RefusedError(
                 f"{holder} is already changing {self._ref.namespace}/{self._ref.name.partition('.')[2]}",
                 hint="wait until it has finished; the lease of a holder that ended expires by itself",

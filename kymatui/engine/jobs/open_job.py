@@ -76,7 +76,7 @@ class OpenJob:
             resume = f"kymatui resume {self.number}" if has_others else "kymatui resume"
         here = error.progress or job_progress(self._heading, steps)
         remaining = tuple(name for name in self._heading.modules if self._started and name not in self._started)
-        parts = (*self._completed, *here, JobProgress(_MODULES, left=remaining))
+        parts = (*self._completed, *here, JobProgress(_MODULES, remaining=remaining))
         stopped = stopped_error(parts, resume, at_once=error.is_at_once)
         stopped.gone, stopped.exit_code = error.gone, error.exit_code
         return stopped

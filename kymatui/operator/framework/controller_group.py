@@ -128,7 +128,7 @@ class ControllerGroup:
     def _lead(self, cancel: threading.Event) -> bool:
         """Work while holding the Lease; return whether to try again after a lost connection."""
         patient = RetryingCluster(self._home, self._clock, threading.Event(), self._limits.retry)
-        terms = LeaseTerms(self._lease_seconds, patience=float("inf"), standby=True)
+        terms = LeaseTerms(self._lease_seconds, timeout=float("inf"), standby=True)
         lease = Lease(patient, self._clock, LEADER, LEADER_NAMESPACE, own_identity(), terms)
         try:
             with lease.hold(cancel, _each_once(self._reports.log)) as stopped:

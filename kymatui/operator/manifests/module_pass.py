@@ -277,8 +277,8 @@ class ModuleInstallation:
         except KymatuiError as error:
             self._pass.fail(error)
         self._kept = pruned.kept
-        if pruned.left:
-            self._status.wait(f"waiting for the deletion of {names_of(pruned.left)} of the previous version")
+        if pruned.remaining:
+            self._status.wait(f"waiting for the deletion of {names_of(pruned.remaining)} of the previous version")
             return False
         self._pass.report_staying(pruning)
         return True

@@ -61,11 +61,11 @@ _FOREIGN: Final = "the status lists it, but it does not bear the Manifest's mark
 class UpgradePruning(Struct, frozen=True):
     """What became of the objects that a new version no longer has.
 
-    left  those to wait for
+    remaining  those to wait for
     kept  CRDs and namespaces that are in use, with the reason: they are tried again
     """
 
-    left: tuple[ObjectRef, ...] = ()
+    remaining: tuple[ObjectRef, ...] = ()
     kept: Mapping[ObjectRef, str] = field(default_factory=dict)
 
 

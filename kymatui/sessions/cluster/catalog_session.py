@@ -175,7 +175,7 @@ class CatalogSession:
             definitions=self._watched.crds,
             events=self._events.objects(),
             owned=self._owned.objects(),
-            places=self._owned.places(),
+            namespaced_kinds=self._owned.places(),
             feeds=self.feeds,
             taken_at=time.time(),
             outside=self._catalogs.templates,
@@ -227,7 +227,7 @@ class CatalogSession:
     def close(self) -> None:
         """End all watches; waits two seconds at most. The names that were seen are kept for shells to complete."""
         connection = self.client.transport.connection
-        if not self._director.is_closed and not connection.given:  # a Secret's kubeconfig has no context
+        if not self._director.is_closed and not connection.from_secret:  # a Secret's kubeconfig has no context
             save_session_names(connection.key, self.snapshot())
         self._director.close()
         self._catalogs.close()

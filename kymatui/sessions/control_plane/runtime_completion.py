@@ -27,7 +27,7 @@ def save_runtime_names(home: Client, keys: Iterable[RuntimeKey]) -> None:
     known = sorted(keys)
     times = Counter(name for _, name in known)
     names = [name if times[name] == 1 else f"{namespace}/{name}" for namespace, name in known]
-    if not connection.given:
+    if not connection.from_secret:
         save_names((_ALL, connection.key), CompletionNames(dict.fromkeys(names, ())))
 
 
@@ -40,7 +40,7 @@ def load_runtime_names(home: Client) -> tuple[tuple[str, ...], bool]:
 def save_pair_names(home: Client, pair: RuntimePair) -> None:
     """Keep what a runtime offers, under its name, and what its control plane does."""
     connection = home.transport.connection
-    if connection.given:
+    if connection.from_secret:
         return
     save_session_names(connection.key, pair.control)
     if pair.runtime is not None:

@@ -124,7 +124,7 @@ def _subject(app: FlowApp, table: LiveTable | None) -> LineSubject | None:
     if key is None:
         return None
     if isinstance(screen, DeletionScreen):
-        state = screen.reader.seen
+        state = screen.reader.state
         ref = deletion_subject(state, key) if state is not None else None
         return object_subject(ref, context) if ref is not None else None
     if isinstance(screen, ProblemsScreen):

@@ -66,7 +66,7 @@ class FleetApp(KymatuiApp, FleetFlowApp):
         """Return whether a job uses the runtime, so that its session must stay open."""
         view = self.runtimes.known(key)
         connection = view.place if view is not None else None
-        return connection is not None and any(job.place == connection.name for job in self.jobs.active)
+        return connection is not None and any(job.cluster_name == connection.name for job in self.jobs.active)
 
     # displayed runtime
 

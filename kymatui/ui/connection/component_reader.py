@@ -87,7 +87,7 @@ class ComponentReader:
         embedded = show_embedded(template)
         if embedded is not None:
             return self._read(embedded, ContentCache(self._open_store(self._options)))
-        templates = index_cluster(snapshot).shelf
+        templates = index_cluster(snapshot).templates
         location = template_location(template, templates, snapshot.manifests, self._options.registry)
         component = self._recall(location)
         if component is None:

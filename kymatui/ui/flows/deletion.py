@@ -68,12 +68,14 @@ async def delete_module(app: FlowApp, choices: DeletionChoices) -> None:
     """Display the plan of the remaining deletion and start it once it is accepted."""
     deletions = delete_action(app)
     request = _request(app, deletions, choices.module)
-    request = replace(request, way=choices.way, accept_unknown=choices.accept_unknown, delete_crds=choices.delete_crds)
+    request = replace(
+        request, handling=choices.handling, accept_unknown=choices.accept_unknown, delete_crds=choices.delete_crds
+    )
     if not choices.keeps_backup:
         request = replace(request, backup=None)
     plans = await app.jobs.in_thread(lambda: plan_deletions(deletions, [request]))
     backup = str(request.backup) if request.backup is not None else ""
-    shown = preview_deletion(plans[0].seen, accept_unknown=choices.accept_unknown, backup=backup)
+    shown = preview_deletion(plans[0].state, accept_unknown=choices.accept_unknown, backup=backup)
     await _accepted(app, deletions, plans, shown)
 
 
@@ -83,7 +85,7 @@ async def delete_modules(app: FlowApp, names: Sequence[str]) -> None:
     plans, left_out = await app.jobs.in_thread(lambda: _planned(app, deletions, names))
     if not plans:
         raise RefusedError("; ".join(left_out), hint="no changes made")
-    parts = {plan.module: preview_deletion(plan.seen, accept_unknown=False, backup=_BACKUP_MARK) for plan in plans}
+    parts = {plan.module: preview_deletion(plan.state, accept_unknown=False, backup=_BACKUP_MARK) for plan in plans}
     assert plans[0].request.backup is not None
     await _accepted(app, deletions, plans, _joined(parts, left_out, str(plans[0].request.backup.parent)))
 
@@ -103,7 +105,7 @@ def _planned(app: FlowApp, deletions: SessionDeletions, names: Sequence[str]) ->
             left_out.append(f"{name}: {error}")
             continue
         if plan.next_step in (NextStep.GONE, NextStep.REFUSED):
-            left_out.append(with_subject(name, plan.seen.refusal or "already deleted"))
+            left_out.append(with_subject(name, plan.state.refusal or "already deleted"))
         elif plan.next_step is NextStep.UNKNOWN:
             left_out.append(f"{name}: some kinds cannot be listed, so remaining objects are unknown; {_ALONE}")
         else:
@@ -149,7 +151,7 @@ def start_deletion_job(app: FlowApp, deletions: SessionDeletions, plan: Deletion
 def _options(request: DeletionRequest) -> dict[str, str]:
     """Return what the user chose, for the journal."""
     flags = {"cascade": request.cascade, "accept_unknown": request.accept_unknown, "no_backup": request.backup is None}
-    return {"way": request.way.value, **{name: "true" for name, value in flags.items() if value}}
+    return {"way": request.handling.value, **{name: "true" for name, value in flags.items() if value}}
 
 
 def run_deletion_job(

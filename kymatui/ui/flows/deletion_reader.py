@@ -39,7 +39,7 @@ class DeletionChoices(Struct, frozen=True):
     """Choices of the user for the deletion of one module."""
 
     module: str
-    way: ModuleCRHandling = ModuleCRHandling.LET
+    handling: ModuleCRHandling = ModuleCRHandling.LET
     accept_unknown: bool = False
     keeps_backup: bool = True
     delete_crds: bool = False
@@ -49,12 +49,12 @@ class DeletionReader:
     """Reader of one module's deletion.
 
     seen   the last reading, None before the first
-    error  why the last reading failed, "" if it did not; `seen` is then out of date
+    error  why the last reading failed, "" if it did not; `state` is then out of date
     """
 
     def __init__(self, module: str) -> None:
         self._module = module
-        self.seen: DeletionState | None = None
+        self.state: DeletionState | None = None
         self.error = ""
         self._reading = False
         self._wanted = True
@@ -68,7 +68,7 @@ class DeletionReader:
 
     def begin(self, *, busy: bool) -> bool:
         """Return whether a reading is due, and mark it as begun; `busy` while a job changes the module."""
-        waits = self.seen is not None and bool(self.seen.theirs)
+        waits = self.state is not None and bool(self.state.theirs)
         past = time.monotonic() - self._read_at
         due = past >= PAUSE if self._wanted or busy else waits and past >= _WAITING
         if self._reading or not due:
@@ -78,10 +78,10 @@ class DeletionReader:
 
     async def read(self, app: FlowApp, choices: DeletionChoices) -> None:
         """Read the deletion in a thread, after `begin`."""
-        handling, scope = choices.way, DeletionScope(choices.delete_crds)
+        handling, scope = choices.handling, DeletionScope(choices.delete_crds)
         try:
             deletions = delete_action(app)
-            self.seen = await app.jobs.in_thread(
+            self.state = await app.jobs.in_thread(
                 lambda: deletions.read_state(self._module, handling=handling, scope=scope)
             )
             self.error = ""

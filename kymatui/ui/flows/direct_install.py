@@ -56,7 +56,7 @@ def why_not_installable(app: FlowApp, names: Sequence[str], *, upgrade: bool) ->
             reasons.append(standing.refusals[0])
         elif upgrade and standing.known is None:
             selection = directing.upgrades([name])
-            if selection.wanted:
+            if selection.requests:
                 return ""
             reasons.append(selection.left_out[0].removeprefix(f"{name}: "))
         elif upgrade and not standing.known_chart and not newest_version(standing):
@@ -124,7 +124,7 @@ async def adopt(app: FlowApp, names: Sequence[str]) -> None:
 def why_not_adoptable(app: FlowApp, names: Sequence[str]) -> str:
     """Return why there is nothing to adopt; "" where there is."""
     selection = install_action(app).adoptions(names)
-    why = "" if selection.wanted or not selection.left_out else selection.left_out[0]
+    why = "" if selection.requests or not selection.left_out else selection.left_out[0]
     return why.removeprefix(f"{names[0]}: ") if len(names) == 1 else why
 
 
@@ -207,8 +207,8 @@ async def upgrade(app: FlowApp, names: Sequence[str]) -> None:
     """Plan the upgrade of the outdated modules to their newest versions as one plan."""
     directing = install_action(app)
     selection = await app.jobs.in_thread(lambda: directing.upgrades(names))
-    if len(names) == 1 and selection.wanted and selection.wanted[0].adoption is Adoption.NEVER:
-        (request,) = selection.wanted
+    if len(names) == 1 and selection.requests and selection.requests[0].adoption is Adoption.NEVER:
+        (request,) = selection.requests
         await install(app, request.module, request if request.source.chart else None)
     else:
         await _plan(app, directing, selection, partial(upgrade, app, names))
@@ -231,7 +231,7 @@ async def _plan(
     shown = preview_install(plans, standings, kept, left_out=planned.left_out, editable=editable)
     answer = await app.push_screen_wait(PlanScreen(shown))
     if answer.is_yes:
-        for plan, request, standing in zip(plans, planned.wanted, standings, strict=True):
+        for plan, request, standing in zip(plans, planned.requests, standings, strict=True):
             forced = plan
             if f"force {request.module}" in answer.consents:
                 forced = replace(plan, intent=replace(plan.intent, force=True))

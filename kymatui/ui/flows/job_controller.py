@@ -113,7 +113,9 @@ class ScreenJobs:
             work = replace(work, cluster=partial(job_cluster, session))
         if connection is None or not connection.title:
             return work
-        return replace(work, place=connection.title, title=f"{work.title} on {connection.title.rpartition('/')[2]}")
+        return replace(
+            work, cluster_name=connection.title, title=f"{work.title} on {connection.title.rpartition('/')[2]}"
+        )
 
     @property
     def target(self) -> ClusterTarget | None:
@@ -128,7 +130,7 @@ class ScreenJobs:
         """Return the active job of a module of the displayed cluster."""
         connection = self._app.view.place
         name = connection.title if connection is not None else ""
-        return next((job for job in self.active if (job.module, job.place) == (module, name)), None)
+        return next((job for job in self.active if (job.module, job.cluster_name) == (module, name)), None)
 
     def _new_runner(self) -> JobRunner:
         from kymatui.actions.jobs import JobRunner

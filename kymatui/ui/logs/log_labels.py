@@ -73,7 +73,7 @@ class LogCounts(Struct, frozen=True):
     """How many lines are displayed and stored, were dropped, and how many containers are too many."""
 
     shown: int
-    whole: int
+    total: int
     dropped: int = 0
     left_out: int = 0
 
@@ -95,7 +95,7 @@ def state_words(
     if counts.left_out:
         parts.append(f"{format_count(counts.left_out, 'container')} not read; choose fewer (o)")
     parts.append("following" if marks.is_following else "stopped (f follows)")
-    parts.append(f"{counts.whole:,} lines" if counts.whole != 1 else "1 line")
+    parts.append(f"{counts.total:,} lines" if counts.total != 1 else "1 line")
     if counts.dropped:
         parts.append(f"older lines dropped: {counts.dropped:,}")
     if marks.filter:

@@ -65,7 +65,7 @@ class DeletionScreen(FramedScreen):
     @property
     def next_step(self) -> NextStep | None:
         """Return the next step; None before the first reading."""
-        state = self.reader.seen
+        state = self.reader.state
         return state.next_step(accept_unknown=self.choices.accept_unknown) if state is not None else None
 
     def body(self) -> ComposeResult:
@@ -104,7 +104,7 @@ class DeletionScreen(FramedScreen):
     # display
 
     def _draw(self) -> None:
-        state, error, target = self.reader.seen, self.reader.error, self.kymatui.view.target
+        state, error, target = self.reader.state, self.reader.error, self.kymatui.view.target
         self.query_one(TargetLine).show_targets(*((target,) if target is not None else ()))
         title = self.query_one("#departing-title", Static)
         if state is None:
@@ -122,7 +122,7 @@ class DeletionScreen(FramedScreen):
 
     @on(RowTable.Highlighted)
     def _show_notes(self) -> None:
-        state, job = self.reader.seen, self._job
+        state, job = self.reader.state, self._job
         if state is None:
             return
         notes = words.deletion_notes(state, accept_unknown=self.choices.accept_unknown)
@@ -143,7 +143,7 @@ class DeletionScreen(FramedScreen):
     # user input
 
     def why_off(self, action: str, choice: object = "") -> str:
-        state, step = self.reader.seen, self.next_step
+        state, step = self.reader.state, self.next_step
         if action == "go_on":
             if step is None:
                 return "still loading"
@@ -164,14 +164,14 @@ class DeletionScreen(FramedScreen):
     @on(RowTable.Chosen)
     def _chosen(self, event: RowTable.Chosen) -> None:
         """Open the object of the line; deletion has its own key."""
-        ref = words.deletion_subject(self.reader.seen, event.key) if self.reader.seen is not None else None
+        ref = words.deletion_subject(self.reader.state, event.key) if self.reader.state is not None else None
         if ref is not None:
             self.kymatui.ways.open(object_step(ref))
 
     def action_go_on(self) -> None:
         from kymatui.ui.flows.deletion import delete_module
 
-        if self.reader.seen is not None:
+        if self.reader.state is not None:
             flow_app(self).jobs.run_flow(self._and_look(delete_module(flow_app(self), self.choices)))
 
     def action_finalizer(self) -> None:
@@ -192,7 +192,7 @@ class DeletionScreen(FramedScreen):
 
     def action_choose(self, what: str) -> None:
         """Choose the next option ("way"), or switch "backup", "crds", or whether "unknown" kinds have no objects."""
-        state, chosen = self.reader.seen, self.choices
+        state, chosen = self.reader.state, self.choices
         if what == "backup":
             self.choices = replace(chosen, keeps_backup=not chosen.keeps_backup)
         elif what == "unknown":
@@ -201,7 +201,7 @@ class DeletionScreen(FramedScreen):
             self.choices = replace(chosen, delete_crds=not chosen.delete_crds)
             self.show_catalog(at_once=True)
         elif state is not None:
-            self.choices = replace(chosen, way=words.next_way(state, chosen.way))
+            self.choices = replace(chosen, handling=words.next_way(state, chosen.handling))
             self.show_catalog(at_once=True)
             return
         self._draw()

@@ -351,7 +351,7 @@ def test_the_screen_stays_below_300_mb_and_responsive(attack: str, tmp_path: Pat
 
 def runtime(address: str) -> Transport:
     """A transport to a server that an access Secret names."""
-    return Transport(replace(transport(address).connection, given=True))
+    return Transport(replace(transport(address).connection, from_secret=True))
 
 
 def test_a_slow_heavy_answer_delays_no_other_runtime() -> None:

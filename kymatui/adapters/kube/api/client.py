@@ -63,7 +63,7 @@ class Client:
         self.discovery = discovery or Discovery(transport)
         self.heartbeat = Heartbeat(transport)
         connection = transport.connection
-        self.ledger = open_budget(connection.endpoint.server, from_secret=connection.given)
+        self.ledger = open_budget(connection.endpoint.server, from_secret=connection.from_secret)
         self.streams_lists = True  # until the server shows that it cannot send a list in a watch
 
     def resource(self, gvk: GroupVersionKind) -> ApiResource:
@@ -293,7 +293,7 @@ class Client:
         content_type: str = "application/json",
         cancel: threading.Event | None = None,
     ) -> Object:
-        """Send a write and return the answer; with `made`, it must be an object of that resource."""
+        """Send a write and return the answer; with `resource`, it must be an object of it."""
 
         def read(answer: Answer) -> Object:
             decoded = read_object(answer)

@@ -48,7 +48,7 @@ class Discovery:
         return self._rediscovered(gvk.group, lambda: self._in_version(gvk))
 
     def find_kind(self, group: str, kind: str, preferred: Iterable[str] = ()) -> ApiResource | None:
-        """Return the resource in the first of the `wanted` versions that is served, else in the preferred one."""
+        """Return the resource in the first of the `preferred` versions that is served, else in the preferred one."""
         order = tuple(preferred)
 
         def find() -> ApiResource | None:

@@ -36,8 +36,8 @@ _NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 class Connection(Struct, frozen=True):
     """Connection data of one cluster; `key` identifies it by kubeconfig files and context name.
 
-    `title` is a display name, empty where the context name serves. A connection that is `given` comes from a Secret,
-    and `context` names that Secret. `request_timeout` is in seconds, 0 for the transport's own limits. `repr` shows
+    `title` is a display name, empty where the context name serves. With `from_secret`, `context` names
+    the Secret that it comes from. `request_timeout` is in seconds, 0 for the transport's own limits. `repr` shows
     only the context name, no secrets. `impersonated` is the user of `--as`, or of `as` in the kubeconfig.
     """
 
@@ -48,7 +48,7 @@ class Connection(Struct, frozen=True):
     endpoint: Endpoint
     credentials: CredentialSource
     title: str = ""
-    given: bool = False
+    from_secret: bool = False
     request_timeout: float = 0.0
     impersonated: str = ""
 

@@ -51,7 +51,7 @@ def connect_from_secret(content: bytes, where: str) -> Connection:
         user="",
         endpoint=endpoint,
         credentials=CredentialSource(read_user(user, endpoint, cluster), name=where, kind=authentication_kind(user)),
-        given=True,
+        from_secret=True,
     )
 
 

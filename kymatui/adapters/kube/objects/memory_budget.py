@@ -41,7 +41,7 @@ _ALL_GIVEN = MemoryBudget(MOST_KEPT_OF_ALL_GIVEN, "all runtimes")
 
 
 def open_budget(server: str, *, from_secret: bool) -> MemoryBudget:
-    """Return the budget of one cluster; `given` clusters are runtimes whose address comes from a Secret."""
+    """Return the budget of one cluster; `from_secret` clusters are runtimes whose address comes from a Secret."""
     return MemoryBudget(MOST_KEPT_GIVEN, server, _ALL_GIVEN) if from_secret else MemoryBudget(MOST_KEPT, server)
 
 

@@ -28,18 +28,18 @@ _FAILING = 500  # below this status the server works, whatever it says about the
 
 
 class HeartbeatTiming(Struct, frozen=True):
-    """Times in seconds. Silence is reported after `quiet` plus two times `patience`, within 20 seconds.
+    """Times in seconds. Silence is reported after `quiet` plus two times `timeout`, within 20 seconds.
 
     quiet      without a byte from the server before a request is sent
     ready      between two requests to a server that sends
-    patience   to wait for the answer
+    timeout   to wait for the answer
     again      until the next request after no answer
     slow       the same where no credential is available: plugins may open a browser
     """
 
     quiet: float = 9.0
     ready: float = 30.0
-    patience: float = 4.0
+    timeout: float = 4.0
     again: float = 2.0
     slow: float = 60.0
 
@@ -110,7 +110,7 @@ class Heartbeat:
             if error is None or sends:
                 self._publish(None)
                 return pulse.quiet
-            if stopped.wait(max(0.0, began + pulse.patience - time.monotonic())):
+            if stopped.wait(max(0.0, began + pulse.timeout - time.monotonic())):
                 return 0.0
         self._publish(Silence(time.time() - (time.monotonic() - heard), str(error)))
         return pulse.again if isinstance(error, ClusterError) else pulse.slow
@@ -118,7 +118,7 @@ class Heartbeat:
     def _ask(self, pulse: HeartbeatTiming, stopped: threading.Event) -> KymatuiError | None:
         """Send one request and return the reason for no answer, None if the server answered."""
         try:
-            self._transport.send(Request("GET", _PATH, accept="*/*", timeout=(pulse.patience, pulse.patience)), stopped)
+            self._transport.send(Request("GET", _PATH, accept="*/*", timeout=(pulse.timeout, pulse.timeout)), stopped)
         except ClusterError as error:
             return error if _has_failed(error) or not error.status else None
         except Exception as error:  # noqa: BLE001 (a dead thread would leave a silent server "live")

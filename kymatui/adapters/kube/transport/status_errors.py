@@ -60,7 +60,7 @@ _UNREADABLE = "check that the server is the cluster's API server; kymatui does n
 class SentRequest(Struct, frozen=True):
     """The request of an error message: method, path, server and user, which the server does not repeat.
 
-    With `given`, the credentials come from a Secret that `context` names, not from the user's kubeconfig.
+    With `from_secret`, the credentials come from a Secret that `context` names, not from the user's kubeconfig.
     """
 
     method: str
@@ -70,7 +70,7 @@ class SentRequest(Struct, frozen=True):
     user: str = ""
     proof: str = ""
     token_expiry: float | None = None
-    given: bool = False
+    from_secret: bool = False
 
     def __str__(self) -> str:
         return f"{self.method} {self.path}"
@@ -130,13 +130,13 @@ def retry_after(headers: Mapping[str, str], document: Mapping[str, Any] | None =
 
 def _unauthorized(asked: SentRequest) -> str:
     who = f" of user {asked.user!r}" if asked.user else ""
-    name = asked.context if asked.given else f"context {asked.context!r}"
+    name = asked.context if asked.from_secret else f"context {asked.context!r}"
     where = f" in {name}" if asked.context else ""
     return f"{asked.server} does not accept the credentials{who}{where} ({asked.proof or 'unknown kind'})"
 
 
 def _login_hint(asked: SentRequest) -> str:
-    if asked.given:
+    if asked.from_secret:
         return "create the access Secret again: its credentials are expired, revoked or for another cluster"
     if asked.token_expiry is not None and asked.token_expiry < time.time():
         ended = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(asked.token_expiry))
@@ -164,7 +164,7 @@ _FORBIDDEN = deferred(r'cannot (\w+) resource "([^"]+)" in API group "([^"]*)"(?
 
 
 def _rights_hint(asked: SentRequest, message: str) -> str:
-    if _ANONYMOUS in message and not asked.given:
+    if _ANONYMOUS in message and not asked.from_secret:
         return "the request had no credentials: set a user in the context, or use another context"
     match = _FORBIDDEN.search(message)
     if match is None:
@@ -172,7 +172,7 @@ def _rights_hint(asked: SentRequest, message: str) -> str:
     verb, resource, group, namespace = match.groups()
     name = f"{resource}.{group}" if group else resource
     scope = f" -n {namespace}" if namespace else " --all-namespaces"
-    if asked.given:
+    if asked.from_secret:
         return f"{asked.context} needs an account that may {verb} {name}{scope}"
     context = f" --context {asked.context}" if asked.context else ""
     return f"ask for the right; `kubectl{context} auth can-i {verb} {name}{scope}` checks it"

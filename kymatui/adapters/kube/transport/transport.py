@@ -185,7 +185,7 @@ class Transport:
     # between the gate and the socket
 
     def _turn(self) -> DecodeSlot:
-        return DecodeSlot(self._heavy, RUNTIME_SLOTS if self.connection.given else OWN_SLOTS)
+        return DecodeSlot(self._heavy, RUNTIME_SLOTS if self.connection.from_secret else OWN_SLOTS)
 
     def _patiently(
         self, request: Request, cancel: threading.Event | None, slot: DecodeSlot, *, stream: bool
@@ -326,7 +326,7 @@ class Transport:
             connection.user,
             connection.credentials.kind,
             token_expiry(credential),
-            given=connection.given,
+            from_secret=connection.from_secret,
         )
 
     def _pause(self, seconds: float, cancel: threading.Event | None) -> None:

@@ -40,7 +40,7 @@ def print_component(shown: ShownComponent) -> None:
         print_line(sanitize(f"{name:<11}{text}"))
     print_text("")
     rows = [
-        (resource.name, resource.type, resource.version, _size(resource.size), resource.place)
+        (resource.name, resource.type, resource.version, _size(resource.size), resource.location)
         for resource in shown.resources
     ]
     print_text(table(("RESOURCE", "TYPE", "VERSION", "SIZE", "BLOB OR IMAGE"), rows))

@@ -113,7 +113,7 @@ def _nothing(plan: SyncPlan) -> str:
 
 def _json(entry: SyncEntry, plan: SyncPlan | None = None) -> dict[str, Any]:
     is_known = plan is None or plan.unknown is None
-    return {**row_document(SYNC_COLUMNS, entry), "wanted": entry.wanted if is_known else None}
+    return {**row_document(SYNC_COLUMNS, entry), "wanted": entry.is_wanted if is_known else None}
 
 
 # what labels would change

@@ -227,7 +227,7 @@ def diagnosis_page(diagnosis: Diagnosis, facts: PageFacts) -> str:
             ("Last seen", "Type", "Reason", "Object", "Count", "Message"),
             [
                 (
-                    stamp(event.seen) or "" if event.seen else "",
+                    stamp(event.last_seen) or "" if event.last_seen else "",
                     event.type,
                     event.reason,
                     f"{event.kind}/{event.name}",

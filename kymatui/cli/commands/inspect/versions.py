@@ -118,7 +118,7 @@ def _template(session: Session, row: ModuleRow, text: str) -> ModuleTemplate:
     if len(matching) > 1:
         locations = ", ".join(sorted(offer.template.path for offer in matching))
         raise UsageError(f"several templates have {row.name} {text}: {locations}", hint="name one of the templates")
-    templates = index_cluster(session.snapshot()).shelf
+    templates = index_cluster(session.snapshot()).templates
     template = next((offer for offer in templates.offers(row.name) if offer.ref == matching[0].template), None)
     if template is None:
         raise NotFoundError(f"{matching[0].template} no longer exists", hint="run the command again")
@@ -186,8 +186,8 @@ def _json(row: ModuleRow, report: VersionReport) -> dict[str, Any]:
     return {
         "module": row.name,
         "installed": row.installed or None,
-        "from": {"version": comparison.before, "manifest": report.places[0] or None},
-        "to": {"version": comparison.after, "manifest": report.places[1] or None},
+        "from": {"version": comparison.before, "manifest": report.locations[0] or None},
+        "to": {"version": comparison.after, "manifest": report.locations[1] or None},
         "distance": comparison.distance.key if comparison.distance else None,
         "downgrade": comparison.downgrade,
         "differences": {

@@ -124,7 +124,7 @@ def _drifted(drift: ObjectDrift, field: DriftedField | None) -> list[str]:
     """Return the lines of a check; for Secrets the path without the content."""
     if field is None:
         return [drift.finding.value, str(drift.ref), drift.reason, "", ""]
-    change = "" if _is_secret(drift) else from_to(field.wanted, field.found)
+    change = "" if _is_secret(drift) else from_to(field.expected, field.actual)
     return [drift.finding.value, str(drift.ref), field.path, change, field.manager]
 
 
@@ -140,8 +140,8 @@ def _drift_json(drift: ObjectDrift, field: DriftedField | None) -> dict[str, Any
         "object": str(drift.ref),
         "reason": drift.reason or None,
         "path": field.path if field is not None else None,
-        "want": field.wanted if field is not None and shown else None,
-        "is": field.found if field is not None and shown else None,
+        "want": field.expected if field is not None and shown else None,
+        "is": field.actual if field is not None and shown else None,
         "hidden": field is not None and not shown,
         "manager": (field.manager or None) if field is not None else None,
         "since": (field.since or None) if field is not None else None,

@@ -103,7 +103,7 @@ def _planned(context: CommandContext, port: SessionDeletions, names: Sequence[st
 
     plans = plan_deletions(port, [_request(context, port, name) for name in names])
     for plan in plans if getattr(context.args, "resumed_job", None) is None else ():
-        context.require_module(plan.seen)
+        context.require_module(plan.state)
     return [deletion_item(plan) for plan in plans]
 
 
@@ -142,15 +142,15 @@ class DeletionView(_View):
 
     def summary(self, items: Sequence[DeletionItem]) -> str:
         refused = sum(item.refusal is not None for item in items)
-        return deletion_summary([item.required_plan.seen for item in items if item.is_pending], refused)
+        return deletion_summary([item.required_plan.state for item in items if item.is_pending], refused)
 
     def item_text(self, item: DeletionItem, form: str) -> str:
         plan = item.required_plan
-        return deletion_text(plan.seen, form, cascade=plan.request.cascade, is_refused=item.refusal is not None)
+        return deletion_text(plan.state, form, cascade=plan.request.cascade, is_refused=item.refusal is not None)
 
     def row(self, item: DeletionItem) -> list[str]:
         plan = item.required_plan
-        state, trouble = plan.seen, self.trouble(item)
+        state, trouble = plan.state, self.trouble(item)
         following = f"refused: {trouble}" if item.refusal else trouble or plan.next_step.value
         managed_by, following = (with_keeper(words, state.keeper) for words in (state.managed_by.value, following))
         return [state.module, state.installed, managed_by, str(len(state.theirs)) if state.theirs else "", following]
@@ -158,12 +158,12 @@ class DeletionView(_View):
     def unchanged(self, items: Sequence[DeletionItem]) -> str:
         if self.is_list:
             return "already deleted"
-        return with_subject(items[0].name, items[0].required_plan.seen.refusal or "already deleted")
+        return with_subject(items[0].name, items[0].required_plan.state.refusal or "already deleted")
 
     def item_document(self, item: DeletionItem, outcome: str) -> dict[str, Any]:
         result, error, plan = item.result, item.error, item.required_plan
         return deletion_json(
-            plan.seen,
+            plan.state,
             outcome,
             error.gone if error is not None else result.gone if result is not None else (),
             result.kept if result is not None else (),
@@ -183,14 +183,14 @@ class DeletionView(_View):
         from kymatui.engine.deletion.deletion_state import NextStep
 
         plans = [item.required_plan for item in items]
-        states = [plan.seen for plan in plans if plan.next_step is not NextStep.UNMANAGE]
+        states = [plan.state for plan in plans if plan.next_step is not NextStep.UNMANAGE]
         consequence = deletion_consequence(states, backup=not self.args.no_backup) if states else ""
         return BatchQuestion(
             f"{'Delete' if states else 'Unmanage'} {', '.join(item.name for item in items)}", consequence
         )
 
     def started(self, item: DeletionItem) -> str:
-        return f"{item.name} {item.required_plan.seen.installed}".rstrip()
+        return f"{item.name} {item.required_plan.state.installed}".rstrip()
 
     def lines(self, items: Sequence[DeletionItem]) -> str:
         ended = [_line(item.name, item.result) for item in items if item.result is not None]
@@ -205,7 +205,7 @@ class DeletionView(_View):
         return [replace(item, plan=next(now).plan) if item.error else item for item in items]
 
     def shows_refused(self, items: Sequence[DeletionItem]) -> bool:
-        return self.is_list or not items[0].required_plan.seen.refusal
+        return self.is_list or not items[0].required_plan.state.refusal
 
 
 def _line(name: str, result: DeletionResult) -> str:

@@ -62,7 +62,7 @@ class FinalizersCommand:
             def blocked() -> tuple[DeletionState, tuple[BlockedObject, ...]]:
                 state = deletions.read_state(args.name, context.namespace)
                 context.require_module(state)
-                if state.found is None and (refusal := context.catalog.choice_refusal):
+                if state.uninstall is None and (refusal := context.catalog.choice_refusal):
                     raise RefusedError(refusal, hint="use --remote RUNTIME")
                 return state, blocked_objects(state, context.cluster)
 

@@ -166,6 +166,6 @@ def _rows(item: RestorationItem) -> list[tuple[str, str, str]]:
     result = item.result
     if result is None:
         return [(str(step.ref), step.fate.value, step.reason) for step in item.required_plan.steps]
-    rows = [(str(ref), "created", "") for ref in result.made]
-    rows += [(str(ref), "there", "") for ref in result.there]
+    rows = [(str(ref), "created", "") for ref in result.created]
+    rows += [(str(ref), "there", "") for ref in result.existing]
     return [*rows, *((str(ref), "failed", reason) for ref, reason in result.failed)]

@@ -66,14 +66,14 @@ def _sync_row(entry: SyncEntry) -> Row:
 
 
 def _sync_sentence(entry: SyncEntry) -> str:
-    should = "expected in the runtime" if entry.wanted else "not expected in the runtime"
+    should = "expected in the runtime" if entry.is_wanted else "not expected in the runtime"
     standing = "found" if entry.copy is not None else "not found"
     if entry.standing is SyncStatus.UNKNOWN and entry.copy is None:
         standing = "unknown"
     excluded = [
         f"channel {channel.channel} excluded: {channel.why}"
         for channel in entry.channels
-        if entry.wanted and channel.why
+        if entry.is_wanted and channel.why
     ]
     why = "; ".join([entry.why, *excluded])
     return sanitize(f"{entry.ref}: {should} ({why}), {standing}")

@@ -56,7 +56,7 @@ def resource_rows(shown: ShownComponent) -> list[Row]:
             "type": Cell(sanitize(resource.type), "muted"),
             "version": Cell(sanitize(resource.version) or ABSENT),
             "size": Cell(_size(resource.size), "muted", -1 if resource.size is None else resource.size),
-            "place": Cell(sanitize(resource.place)),
+            "place": Cell(sanitize(resource.location)),
         }
         rows.append(Row(f"{number} {resource.name}", cells))
     return rows

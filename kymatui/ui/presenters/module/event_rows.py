@@ -68,4 +68,4 @@ def _line(event: Event, now: float) -> Line:
 
 
 def _key(event: Event) -> str:
-    return event.uid or f"{event.kind}/{event.name}/{event.reason}/{event.seen}"
+    return event.uid or f"{event.kind}/{event.name}/{event.reason}/{event.last_seen}"

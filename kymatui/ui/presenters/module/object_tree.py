@@ -122,10 +122,10 @@ def _row(branch: TreeBranch, lasts: tuple[bool, ...], above: str, folded: bool, 
     tone = TONES[branch.state]
     word = str(branch.state)
     words, created = ("", None) if node is None else (node.message, node.created)
-    if node is not None and node.sight is not ObjectVisibility.SEEN:
-        word = _SIGHTS[node.sight]
+    if node is not None and node.visibility is not ObjectVisibility.SEEN:
+        word = _SIGHTS[node.visibility]
     elif node is None and all(
-        c.node is not None and c.node.sight is ObjectVisibility.UNWATCHED for c in branch.children
+        c.node is not None and c.node.visibility is ObjectVisibility.UNWATCHED for c in branch.children
     ):
         word = _SIGHTS[ObjectVisibility.UNWATCHED]
     cells = {
@@ -142,7 +142,7 @@ def _row(branch: TreeBranch, lasts: tuple[bool, ...], above: str, folded: bool, 
 def _object_tone(node: TreeNode | None) -> str:
     if node is None:
         return ""
-    return "muted" if node.sight is ObjectVisibility.UNWATCHED else ""
+    return "muted" if node.visibility is ObjectVisibility.UNWATCHED else ""
 
 
 def _fold(branch: TreeBranch, folded: bool) -> str:

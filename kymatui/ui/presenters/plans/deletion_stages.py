@@ -163,7 +163,7 @@ def deletion_notes(deletion_state: DeletionState, *, accept_unknown: bool = Fals
     if deletion_state.warning:
         notes += [
             (f"▲ {sanitize(deletion_state.warning)}", "warning"),
-            (f"Option (w): {with_keeper(_WAYS[deletion_state.way], deletion_state.keeper)}", "accent"),
+            (f"Option (w): {with_keeper(_WAYS[deletion_state.handling], deletion_state.keeper)}", "accent"),
         ]
     return notes
 
@@ -185,7 +185,7 @@ def backup_line(keeps_backup: bool) -> tuple[str, str]:
 
 def crd_line(state: DeletionState, delete_crds: bool) -> list[tuple[str, str]]:
     """Return what becomes of the CRDs of a chart's folder crds/, and the key that changes it; none without any."""
-    if state.found is None or not state.found.chart_crds:
+    if state.uninstall is None or not state.uninstall.chart_crds:
         return []
     deleted = "deleted, unless they have objects or another installation has them"
     return [(f"r CRDs of the chart: {deleted if delete_crds else 'stay, as with helm'}", "muted")]
@@ -200,7 +200,11 @@ def next_way(state: DeletionState, handling: ModuleCRHandling) -> ModuleCRHandli
 def why_no_choice(state: DeletionState | None, step: NextStep | None, what: object) -> str:
     """Return why there is no choice of the "way", "backup", "crds" or "unknown" kinds; "" where there is one."""
     if what == "crds":
-        return "" if state is not None and state.found is not None and state.found.chart_crds else "no CRDs of a chart"
+        return (
+            ""
+            if state is not None and state.uninstall is not None and state.uninstall.chart_crds
+            else "no CRDs of a chart"
+        )
     if what == "backup":
         return "already deleted" if step is NextStep.GONE else ""
     if what == "way":
@@ -238,7 +242,7 @@ def _warnings(state: DeletionState, unmanages: bool, backup: str) -> Iterator[st
         yield f"{state.keeper} stops updates and repairs; nothing is deleted"
         return
     if state.warning:
-        yield f"{state.warning}. Selected: {with_keeper(_WAYS[state.way], state.keeper)}"
+        yield f"{state.warning}. Selected: {with_keeper(_WAYS[state.handling], state.keeper)}"
     if state.advice:
         yield state.advice
     yield from state.foreseen
@@ -269,7 +273,7 @@ def _lines(state: DeletionState, following: NextStep) -> Iterator[PreviewLine]:
         return
     yield from _instances(state.theirs, "deleted first")
     if state.managed_by is ManagedBy.KYMA:
-        if state.way is ModuleCRHandling.IGNORE and not state.by_hand and state.default is not None:
+        if state.handling is ModuleCRHandling.IGNORE and not state.by_hand and state.default is not None:
             policy = "customResourcePolicy: Ignore"
             yield PreviewLine(PlannedChange.CHANGE, f"Kyma: module {state.module}", policy, counts_as="")
             yield PreviewLine(PlannedChange.DELETE, str(state.default.ref), "deleted by kymatui")
@@ -297,13 +301,13 @@ def _lines(state: DeletionState, following: NextStep) -> Iterator[PreviewLine]:
     if state.manifest is not None:
         yield PreviewLine(PlannedChange.DELETE, str(state.manifest), "its controller deletes the module's objects")
     yield from _instances(state.remaining.ours if not state.deletes_default else (), "created by the module")
-    if state.found is None:
+    if state.uninstall is None:
         return
-    yield from (_hook(step) for step in state.found.hooks if step.event.startswith("pre-"))
-    for step in state.found.steps:
+    yield from (_hook(step) for step in state.uninstall.hooks if step.event.startswith("pre-"))
+    for step in state.uninstall.steps:
         mark = PlannedChange.DELETE if step.action is Action.DELETE else PlannedChange.SAME
         yield PreviewLine(mark, str(step.ref), step.reason)
-    yield from (_hook(step) for step in state.found.hooks if not step.event.startswith("pre-"))
+    yield from (_hook(step) for step in state.uninstall.hooks if not step.event.startswith("pre-"))
 
 
 def _hook(step: Step) -> PreviewLine:

@@ -167,36 +167,36 @@ def _consents(effects: Sequence[Effect]) -> Iterator[Consent]:
 def _remaining_lines(uninstalls: Sequence[Uninstall]) -> Iterator[PreviewLine]:
     """Yield what kymatui deletes before the edit, and what lifecycle-manager deletes with the module."""
     for uninstall in uninstalls:
-        if uninstall.seen is None:
+        if uninstall.state is None:
             continue
-        for instance in uninstall.seen.theirs:
+        for instance in uninstall.state.theirs:
             words = f"being deleted{instance.held}" if instance.deleted_at else "deleted first"
             yield PreviewLine(
                 PlannedChange.DELETE, str(instance.ref), words, tuple(f"  {name}" for name in instance.finalizers)
             )
-        for instance in uninstall.seen.deleted_objects:
-            if instance not in uninstall.seen.theirs:
-                yield PreviewLine(PlannedChange.DELETE, str(instance.ref), f"deleted by {uninstall.seen.keeper}")
+        for instance in uninstall.state.deleted_objects:
+            if instance not in uninstall.state.theirs:
+                yield PreviewLine(PlannedChange.DELETE, str(instance.ref), f"deleted by {uninstall.state.keeper}")
 
 
 def _unchecked(uninstalls: Sequence[Uninstall]) -> Iterator[str]:
     """Yield the unlisted kinds, which may block; the guided deletion lets you accept that."""
     for uninstall in uninstalls:
         alone = f"delete {uninstall.module} step by step instead (ctrl-d)"
-        if uninstall.seen is None:
+        if uninstall.state is None:
             unchecked = f"{uninstall.module} cannot be checked for objects that block its deletion"
             yield f"{unchecked}: {uninstall.failure}; {alone}"
-        elif uninstall.seen.refusal:
-            yield uninstall.seen.refusal
-        elif uninstall.seen.remaining.unknown:
-            kinds = ", ".join(kind for kind, _ in uninstall.seen.remaining.unknown)
+        elif uninstall.state.refusal:
+            yield uninstall.state.refusal
+        elif uninstall.state.remaining.unknown:
+            kinds = ", ".join(kind for kind, _ in uninstall.state.remaining.unknown)
             yield f"{uninstall.module}: {kinds} cannot be listed and may block the deletion; {alone}"
 
 
 def _cascades(uninstalls: Sequence[Uninstall]) -> Iterator[Consent]:
     for uninstall in uninstalls:
         remaining = (
-            [item for item in uninstall.seen.theirs if item.deleted_at is None] if uninstall.seen is not None else []
+            [item for item in uninstall.state.theirs if item.deleted_at is None] if uninstall.state is not None else []
         )
         if remaining:
             blocks = "blocks" if len(remaining) == 1 else "block"
