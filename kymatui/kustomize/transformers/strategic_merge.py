@@ -196,19 +196,19 @@ class _Merge:
         directive = _directive(new, at)
         if directive == "delete":
             return _GONE
-        made = {} if old is None or directive == "replace" else dict(old)
-        for key in [*made, *(key for key in new if key not in made)]:
+        merged = {} if old is None or directive == "replace" else dict(old)
+        for key in [*merged, *(key for key in new if key not in merged)]:
             if key in new:
-                value = self.value(made.get(key), new[key], (*at, key))
+                value = self.value(merged.get(key), new[key], (*at, key))
             elif old is not None and self._missing.has(old, key):
                 value = _GONE
             else:
-                value = self._untouched(made[key], (*at, key))
+                value = self._untouched(merged[key], (*at, key))
             if value is _GONE:
-                made.pop(key, None)
+                merged.pop(key, None)
             else:
-                made[key] = value
-        return made
+                merged[key] = value
+        return merged
 
     def _untouched(self, old: Any, at: tuple[str, ...]) -> Any:
         """Return a value that the patch does not mention; kustomize still orders its keyed lists."""
@@ -232,8 +232,8 @@ class _Merge:
         return self._by_keys(before, new, at, keys) if keys else _set([*new, *before], at)
 
     def _by_keys(self, before: list[Any], new: list[Any], at: tuple[str, ...], keys: tuple[str, ...]) -> list[Any]:
-        def merged(one: dict[str, Any] | None, patch: dict[str, Any] | None) -> dict[str, Any] | None:
-            element = self._untouched(one, at) if patch is None else self._map(one, patch, at)
+        def merged(old: dict[str, Any] | None, patch: dict[str, Any] | None) -> dict[str, Any] | None:
+            element = self._untouched(old, at) if patch is None else self._map(old, patch, at)
             return element if isinstance(element, dict) else None
 
         try:

@@ -53,8 +53,8 @@ def add_variables(
 ) -> None:
     """Add variables, and mark the objects that have their values. Raises SourceError for a name that appears twice."""
     for variable in variables:
-        for one in _objects_of(variable, resources):
-            one.variables.append(variable.name)
+        for resource in _objects_of(variable, resources):
+            resource.variables.append(variable.name)
         merge_variables(known, [variable])
 
 
@@ -69,8 +69,8 @@ def _objects_of(variable: KustomizeVariable, resources: ResMap) -> list[Kustomiz
     target = variable.target
     has_namespace = bool(target.namespace) or target.kind.is_cluster_scoped
 
-    def is_target(one: ResId) -> bool:
-        return one.equals(target) if has_namespace else (one.kind, one.name) == (target.kind, target.name)
+    def is_target(res_id: ResId) -> bool:
+        return res_id.equals(target) if has_namespace else (res_id.kind, res_id.name) == (target.kind, target.name)
 
     objects = resources.by_any_id(is_target)
     if len(objects) > 1:
@@ -84,19 +84,19 @@ def resolve_variables(resources: ResMap, variables: Iterable[KustomizeVariable],
     if not values:
         return []
     expansion = _Expansion(values, resources.limits.budget)
-    for one in resources:
+    for resource in resources:
         for spec in specs:
-            if not spec.kind.selects(one.kind):
+            if not spec.kind.selects(resource.kind):
                 continue
             try:
-                change(one.body, spec, None, expansion.replaced)
+                change(resource.body, spec, None, expansion.replaced)
             except SourceError as error:
-                raise SourceError(f"{one.current}: {spec.path}: {error}") from error
+                raise SourceError(f"{resource.current}: {spec.path}: {error}") from error
     return sorted(values.keys() - expansion.used)
 
 
 def _value(variable: KustomizeVariable, resources: ResMap) -> Any:
-    holder = next((one for one in resources if variable.name in one.variables), None)
+    holder = next((resource for resource in resources if variable.name in resource.variables), None)
     if holder is None:
         raise SourceError(
             f"{variable.where}: variable {variable.name} is a field of {variable.target}, which does not exist",
@@ -137,9 +137,9 @@ class _Expansion:
     def _expanded(self, text: str) -> Scalar:
         if "$" not in text:
             return text
-        whole = _REFERENCE.fullmatch(text)
-        if whole is not None and whole[2] is not None:
-            return self._resolved(whole[2])
+        match = _REFERENCE.fullmatch(text)
+        if match is not None and match[2] is not None:
+            return self._resolved(match[2])
         expanded = _REFERENCE.sub(lambda match: match[1] or _printed(self._resolved(match[2])), text)
         self._budget.charge(1, len(expanded))
         return expanded

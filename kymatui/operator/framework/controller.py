@@ -164,7 +164,7 @@ class GroupReports(Struct, frozen=True):
 
     failed: FailureReport
     log: Callable[[str], None] = lambda line: None
-    finished: Finished = lambda one: None
+    finished: Finished = lambda report: None
 
 
 def begin_reconciliation(controller: str) -> str:

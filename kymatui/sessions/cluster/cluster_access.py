@@ -88,9 +88,9 @@ def read_object(client: Client, ref: ObjectRef) -> Object:
     namespace = ref.namespace if resource.namespaced else ""
     if (kind.group, kind.kind) != _SECRET:
         return client.get(resource, ref.name, namespace)
-    found: dict[str, Any] = client.get(resource, ref.name, namespace, decode=MetadataOnly, accept=_METADATA)
+    metadata: dict[str, Any] = client.get(resource, ref.name, namespace, decode=MetadataOnly, accept=_METADATA)
     served = GroupVersionKind(resource.group, resource.version, resource.kind)
-    return {**found, "apiVersion": served.api_version, "kind": served.kind}
+    return {**metadata, "apiVersion": served.api_version, "kind": served.kind}
 
 
 _NAMESPACE = GroupVersionKind("", "v1", "Namespace")

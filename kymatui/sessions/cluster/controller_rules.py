@@ -120,10 +120,10 @@ def _read(path: Path) -> WindowPolicy:
     except OSError as error:
         reason = error.strerror or str(error)
         raise ConfigurationError(f"the maintenance window policy {path} cannot be read: {reason}") from error
-    found = read_policy(text)
-    if isinstance(found, UnreadablePolicy):
+    policy = read_policy(text)
+    if isinstance(policy, UnreadablePolicy):
         raise ConfigurationError(
-            f"{path} is not a maintenance window policy: {found.reason}",
+            f"{path} is not a maintenance window policy: {policy.reason}",
             hint="use lifecycle-manager's JSON file with rules and a default",
         )
-    return found
+    return policy

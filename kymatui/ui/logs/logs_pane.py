@@ -250,7 +250,7 @@ def source_questions(choice: LogChoice, containers: Sequence[PodContainer], *, o
 
 def _note(containers: Sequence[PodContainer]) -> str:
     """Return what the Pods report of the containers of one name."""
-    restarts = sum(one.restarts for one in containers)
+    restarts = sum(container.restarts for container in containers)
     states = ", ".join(dict.fromkeys(container.state for container in containers if container.state))
     parts = [f"{containers[0].role} of {format_count(len(containers), 'Pod')}", states]
     return " · ".join(part for part in (*parts, format_count(restarts, "restart") if restarts else "") if part)

@@ -80,10 +80,10 @@ def _entries(folder: str) -> list[tuple[str, bool]]:
     try:
         with os.scandir(folder) as entries:
             return sorted(
-                (one.name, one.is_dir(follow_symlinks=False))
-                for one in entries
-                if not one.name.startswith(".")
-                and (one.is_dir(follow_symlinks=False) or one.name.lower().endswith(_ENDINGS))
+                (entry.name, entry.is_dir(follow_symlinks=False))
+                for entry in entries
+                if not entry.name.startswith(".")
+                and (entry.is_dir(follow_symlinks=False) or entry.name.lower().endswith(_ENDINGS))
             )
     except OSError:  # an unreadable folder has no names to complete, and is no error while typing
         return []

@@ -55,4 +55,4 @@ class TargetLine(Static):
 
 
 def _lines(targets: tuple[ClusterTarget, ...]) -> Content:
-    return Content("\n".join(line for one in targets for line in one.lines) or "Cluster: not connected")
+    return Content("\n".join(line for target in targets for line in target.lines) or "Cluster: not connected")

@@ -133,22 +133,22 @@ def private_key(source: str) -> PrivateKey:
     return read_private_key(text, lambda: _password(source))
 
 
-def _text(place: str) -> bytes:
-    if "PRIVATE KEY" in place or "\n" in place:
+def _text(source: str) -> bytes:
+    if "PRIVATE KEY" in source or "\n" in source:
         raise UsageError("--private-key must not be the key itself", hint="use a file, env://VARIABLE, or - for stdin")
-    if place == "-":
+    if source == "-":
         return sys.stdin.buffer.read(LARGEST_KEY + 1)
-    if place.startswith("env://"):
-        found = _VARIABLE.fullmatch(place)
-        value = os.environ.get(found[1], "") if found else ""
+    if source.startswith("env://"):
+        match = _VARIABLE.fullmatch(source)
+        value = os.environ.get(match[1], "") if match else ""
         if not value:
-            raise UsageError(f"--private-key: {place} is not set", hint="write env://NAME of a variable with the key")
+            raise UsageError(f"--private-key: {source} is not set", hint="write env://NAME of a variable with the key")
         return value.encode("utf-8", "surrogateescape")
     try:
-        with Path(place).open("rb") as file:
+        with Path(source).open("rb") as file:
             return file.read(LARGEST_KEY + 1)
     except OSError as error:
-        raise ConfigurationError(f"--private-key: {place} cannot be read: {error.strerror or error}") from error
+        raise ConfigurationError(f"--private-key: {source} cannot be read: {error.strerror or error}") from error
 
 
 def _password(source: str) -> bytes:

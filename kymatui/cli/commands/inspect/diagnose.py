@@ -265,12 +265,12 @@ def _cell(value: object) -> str:
 
 
 def _problems(modules: Sequence[dict[str, Any]]) -> Iterable[tuple[str, str, str]]:
-    for one in modules:
-        for problem in one.get("problems") or ():
-            yield str(one.get("name")), _cell(problem.get("severity")), _cell(problem.get("message"))
+    for module in modules:
+        for problem in module.get("problems") or ():
+            yield str(module.get("name")), _cell(problem.get("severity")), _cell(problem.get("message"))
 
 
-def _rights(found: Diagnosis) -> Iterable[tuple[str, ...]]:
+def _rights(diagnosis: Diagnosis) -> Iterable[tuple[str, ...]]:
     words = {True: "yes", False: "no", None: "unknown"}
-    for kind, verbs in found.rights.items():
+    for kind, verbs in diagnosis.rights.items():
         yield kind, *(words[allowed] for allowed in verbs.values())
