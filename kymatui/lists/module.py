@@ -29,8 +29,12 @@ EVENT_COLUMNS: Final = (
         "LAST SEEN",
         9,
         right=True,
-        cell=lambda event: Cell("", "muted", -event.seen, since=event.seen or None),
-        json={"lastSeen": lambda event: datetime.fromtimestamp(event.seen, UTC).isoformat() if event.seen else None},
+        cell=lambda event: Cell("", "muted", -event.last_seen, since=event.last_seen or None),
+        json={
+            "lastSeen": lambda event: (
+                datetime.fromtimestamp(event.last_seen, UTC).isoformat() if event.last_seen else None
+            )
+        },
     ),
     ListColumn[Event](
         "type",

@@ -117,8 +117,8 @@ def lines_of(listing: Listing[T], entry: T) -> list[list[str]]:
 def draw(listing: Listing[Any], rows: Sequence[Sequence[str]], form: str, *, headers: bool = True) -> str:
     """Return lines of the listing as a table; `-o wide` has more columns, and no line is folded."""
     is_wide = form in ("wide", "md")
-    at = [place for place, column in enumerate(listing.columns) if is_wide or not column.wide]
-    columns, cells = [listing.columns[place] for place in at], [[row[place] for place in at] for row in rows]
+    at = [index for index, column in enumerate(listing.columns) if is_wide or not column.wide]
+    columns, cells = [listing.columns[index] for index in at], [[row[index] for index in at] for row in rows]
     header = [column.title for column in columns]
     if form == "md":
         return markdown(header, cells)

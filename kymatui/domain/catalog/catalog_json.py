@@ -183,14 +183,16 @@ def catalog_json_schema() -> Schema:
 
 def _module() -> Schema:
     """Return the schema of a module; `signature` is there with `--signed` only."""
-    found = _object_of(MODULE_FIELDS)
-    found["properties"]["signature"] = {"description": "with --signed: whether its component is signed"} | _object(
+    module_facts = _object_of(MODULE_FIELDS)
+    module_facts["properties"]["signature"] = {
+        "description": "with --signed: whether its component is signed"
+    } | _object(
         status=_word(SignatureStatus, "whether the component is signed, and by the given key"),
         names={"type": "array", "items": {"type": "string"}, "description": "names of its signatures"},
         component=_text("where the descriptor was read, null for one in the ModuleTemplate", null=True),
         reason=_text("why a signature is invalid or unknown", null=True),
     )
-    return found
+    return module_facts
 
 
 def _installation() -> Schema:

@@ -159,7 +159,7 @@ def _where_messages_are(chosen: Sequence[Runtime], form: str) -> Iterator[str]:
 def _groups(cluster: str, runtimes: Sequence[Runtime], group: str) -> Listing[GroupEntry]:
     first, *others = GROUP_COLUMNS
     entries = (
-        GroupEntry(name, tuple(one for one in runtimes if group_name(one, group) == name))
+        GroupEntry(name, tuple(runtime for runtime in runtimes if group_name(runtime, group) == name))
         for name in Fleet(tuple(runtimes), ()).count(group)
     )
     return Listing(

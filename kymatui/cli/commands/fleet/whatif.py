@@ -321,18 +321,18 @@ def _groups(forecast: Forecast, by: str) -> Listing[ForecastGroup]:
             *((by.upper(),) if by else ()), "OUTCOME", "MODULE", "INSTALLED", "VERSION", "RUNTIMES", "WHY"
         ),
         entries=groups,
-        rows=lambda one: ((*((one.group,) if by else ()), *_group_row(one)),),
+        rows=lambda group: ((*((group.group,) if by else ()), *_group_row(group)),),
         document=lambda listed: _json(forecast, by, listed),
-        item=lambda one: _group_json(one, by),
+        item=lambda group: _group_json(group, by),
         name=lambda group: group.module,
         below=(forecast_summary(forecast),),
         empty=forecast_summary(forecast),
     )
 
 
-def _group_row(one: ForecastGroup) -> Sequence[str]:
-    why = reason_words(one.example, one.window)
-    return kind_label(one.kind), one.module, one.installed, one.version, str(len(one.entries)), why
+def _group_row(group: ForecastGroup) -> Sequence[str]:
+    why = reason_words(group.example, group.window)
+    return kind_label(group.kind), group.module, group.installed, group.version, str(len(group.entries)), why
 
 
 def _each(forecast: Forecast) -> Listing[ModuleForecast]:
@@ -391,7 +391,7 @@ def _canary_hint(canaries: Sequence[Canary], edits: Sequence[CanaryEdit]) -> str
 
 
 def _chosen(canaries: Sequence[Canary]) -> str:
-    return shlex.join(["--fleet", *(word for one in canaries for word in ("--runtime", one.runtime.name))])
+    return shlex.join(["--fleet", *(word for canary in canaries for word in ("--runtime", canary.runtime.name))])
 
 
 def _edit_command(edit: CanaryEdit) -> str:
@@ -459,7 +459,7 @@ def _head(forecast: Forecast) -> Json:
 def _json(forecast: Forecast, by: str, groups: Sequence[ForecastGroup]) -> Mapping[str, Any]:
     return {
         **_head(forecast),
-        "groups": [_group_json(one, by) for one in groups],
+        "groups": [_group_json(group, by) for group in groups],
         "changes": [_entry_json(entry) for entry in forecast.changed],
     }
 
@@ -621,5 +621,5 @@ def _number(forecast: Forecast, group: ForecastGroup) -> str:
 
 def _row(forecast: Forecast, entry: ModuleForecast) -> Sequence[str]:
     runtime = forecast.runtimes[entry.runtime]
-    place = (runtime.name, runtime.plan, runtime.region, runtime.channel)
-    return (*place, result_words(entry.today), result_words(entry.then), reason_words(entry))
+    runtime_cells = (runtime.name, runtime.plan, runtime.region, runtime.channel)
+    return (*runtime_cells, result_words(entry.today), result_words(entry.then), reason_words(entry))

@@ -297,10 +297,10 @@ def _rows(report: AuditReport, finding: AuditFinding, form: str) -> list[Finding
     first = FindingEntry(finding, report.taken_at)
     if finding.path in finding.message and finding.value in finding.message:
         return [first]
-    place = " = ".join(part for part in (finding.path, finding.value) if part)
+    difference = " = ".join(part for part in (finding.path, finding.value) if part)
     if form == "md":
-        return [replace(first, place=place)]
-    return [first, replace(first, place=place, is_place=True)]
+        return [replace(first, place=difference)]
+    return [first, replace(first, place=difference, is_place=True)]
 
 
 def summary(report: AuditReport) -> str:

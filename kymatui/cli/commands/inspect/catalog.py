@@ -212,22 +212,24 @@ def _print_problems(catalog: Catalog) -> None:
         print_line(f"{problem.severity.value}: {problem.message}", sys.stderr)
 
 
-def _text(found: Catalog, manifests: Manifests, args: argparse.Namespace) -> str:
-    entries = [CatalogEntry(row, manifest=manifests.get(row.manifest) if row.manifest else None) for row in found.rows]
+def _text(catalog: Catalog, manifests: Manifests, args: argparse.Namespace) -> str:
+    entries = [
+        CatalogEntry(row, manifest=manifests.get(row.manifest) if row.manifest else None) for row in catalog.rows
+    ]
     listing: Listing[CatalogEntry] = Listing(
         columns=REMOTE_COLUMNS,
         entries=entries,
-        document=lambda listed: as_json(replace(found, rows=tuple(entry.module for entry in listed)), manifests),
+        document=lambda listed: as_json(replace(catalog, rows=tuple(entry.module for entry in listed)), manifests),
         item=lambda entry: row_json(entry.module),
         name=lambda entry: entry.module.name,
     )
     return render(listing, args)
 
 
-def as_json(found: Catalog, manifests: Manifests) -> dict[str, Any]:
+def as_json(catalog: Catalog, manifests: Manifests) -> dict[str, Any]:
     """Return the JSON of `kymatui catalog`; each module has `reports` and `manifest` besides."""
-    document_of = catalog_to_json(found)
-    for row, entry in zip(found.rows, document_of["modules"], strict=True):
+    document_of = catalog_to_json(catalog)
+    for row, entry in zip(catalog.rows, document_of["modules"], strict=True):
         manifest = manifests.get(row.manifest) if row.manifest else None
         entry["reports"] = reports_json(row.reports)
         entry["manifest"] = _manifest(manifest) if manifest is not None else None

@@ -161,7 +161,9 @@ def group_rows(runtimes: Iterable[Runtime], what: str, unknown_drift: UnknownFac
     members: dict[str, list[Runtime]] = {}
     for runtime in runtimes:
         members.setdefault(group_name(runtime, what), []).append(runtime)
-    entries = [GroupEntry(name, tuple(found), unknown_drift) for name, found in sorted(members.items())]
+    entries = [
+        GroupEntry(name, tuple(runtimes_of_group), unknown_drift) for name, runtimes_of_group in sorted(members.items())
+    ]
     return [Row(f"{what}{_SEPARATOR}{entry.name}", cells_of(GROUP_COLUMNS, entry)) for entry in entries]
 
 
