@@ -19,7 +19,7 @@ from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.deletion import module_deletion, uninstall_plan
 from kymatui.engine.deletion.managed_deletion import DeletionConsent
 from kymatui.engine.deletion.uninstall_plan import WHOLE, DeletionScope
-from kymatui.engine.inventory.release_store import SECRET, ReleaseStore, read_inventory
+from kymatui.engine.inventory.release_store import SECRET, ReleaseStore, interrupted_values, read_inventory
 from kymatui.engine.jobs.run import SystemClock, begin
 from kymatui.engine.plans.plan import Action
 from kymatui.engine.plans.plan_json import plan_from_json, plan_to_json
@@ -372,3 +372,9 @@ def test_content_that_the_server_refuses_is_to_be_corrected(place: Place) -> Non
     with pytest.raises(PartlyDoneError, match=r"\.data\.v: expected string") as caught:
         install(place, chart(place, make.config_map("a", x="1"), wrong))
     assert caught.value.hint == "correct the chart or its values: the server refuses this object as it is"
+
+
+@pytest.mark.parametrize("name", ["a" * 64, "a b", "a=b", "a/b", "a,b", "-a", ""])
+def test_a_name_that_cannot_be_a_label_has_no_release(place: Place, name: str) -> None:
+    assert ReleaseStore(place.cluster, name, place.namespace, SystemClock().now).read() is None
+    assert interrupted_values(place.cluster, name, place.namespace) is None
