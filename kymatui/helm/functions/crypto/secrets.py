@@ -32,7 +32,7 @@ _SIGNED: Final = "string, list, list, int, certificate"
 
 FUNCTIONS: Final = table(
     (
-        declare("genPrivateKey(string)", _later("keys", "gen_private_key")),
+        declare("genPrivateKey(string)", _later("certificates", "gen_private_key")),
         declare("genCA(string, int)", _certificates("gen_ca"), environment=True),
         declare("genCAWithKey(string, int, string)", _certificates("gen_ca_with_key"), environment=True),
         declare(f"genSelfSignedCert({_SELF_SIGNED})", _certificates("gen_self_signed"), environment=True),
