@@ -1,14 +1,20 @@
 """Measure the structure of the package: circles, sizes, names, late imports, docstrings.
 
-`python tests/structure.py` prints the numbers; tests/test_architecture.py holds the ones that are reached.
+`python tests/structure.py` prints the measures with their aims, then the numbers; tests/test_structure.py holds the
+measures, tests/test_architecture.py the rules.
 """
 
 from __future__ import annotations
 
 import ast
+import json
+import os
+import subprocess
+import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 PACKAGE = Path(__file__).resolve().parents[1] / "kymatui"
 
@@ -293,8 +299,99 @@ def most(names: dict[str, list[str]], limit: int = 10) -> str:
     return ", ".join(f"{place}: {len(words)} ({' '.join(sorted(set(words)))})" for place, words in worst)
 
 
+LIBRARIES = ("helm/", "kustomize/", "ocm/", "schemas/")
+AIMS: Mapping[str, int] = MappingProxyType(
+    {
+        "files that `catalog` enters": 80,
+        "files that `audit` enters": 110,
+        "files that `install --dry-run` enters": 130,
+        "files that `delete --dry-run` enters": 150,
+        "lines without libraries and sandbox": 95_000,
+        "files": 1_050,
+        "circles": 0,
+        "classes over 40 methods": 0,
+        "names that say nothing, of 1,000": 5,
+    }
+)
+"""The measures that the design names, each with the most that is aimed at."""
+COMMANDS: Mapping[str, Sequence[str]] = MappingProxyType(
+    {
+        "files that `catalog` enters": ("catalog",),
+        "files that `audit` enters": ("audit",),
+        "files that `install --dry-run` enters": ("install", "cloud-manager", "--direct", "--dry-run"),
+        "files that `delete --dry-run` enters": ("delete", "serverless", "--cascade", "--dry-run"),
+    }
+)
+# What runs while a module is imported is not counted: a table that is built enters no file that a reader has to open.
+_PROFILE = """
+import json, sys, threading
+entered = set()
+def profile(frame, event, argument):
+    code = frame.f_code
+    if event == "call" and code.co_flags & 1 and code.co_filename not in entered:
+        caller = frame.f_back
+        while caller is not None:
+            if caller.f_code.co_name == "<module>" and caller.f_code.co_filename != "<string>":
+                return
+            caller = caller.f_back
+        entered.add(code.co_filename)
+from kymatui.cli.main import main
+threading.setprofile(profile)
+sys.setprofile(profile)
+try:
+    status = main()
+except SystemExit as end:
+    status = end.code or 0
+sys.setprofile(None)
+threading.setprofile(None)
+print(json.dumps({"status": status, "files": sorted(entered)}), file=sys.stderr)
+"""
+
+
+def entered_files(kubeconfig: Path, words: Sequence[str], folder: Path) -> list[str]:
+    """Return the files of the package with a function that one run of a command calls; `folder` is its home."""
+    environment = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+    environment.update(KUBECONFIG=str(kubeconfig), HOME=str(folder), XDG_STATE_HOME=str(folder))
+    run = subprocess.run([sys.executable, "-c", _PROFILE, *words], env=environment, capture_output=True, text=True)
+    document = json.loads(run.stderr.splitlines()[-1])
+    if document["status"] not in (0, 2):
+        raise RuntimeError(run.stderr)
+    paths = (Path(name) for name in document["files"])
+    return [path.relative_to(PACKAGE).as_posix() for path in paths if path.is_relative_to(PACKAGE)]
+
+
+def size_measures(files: list[Module]) -> dict[str, int]:
+    """Return the measures that need no cluster."""
+    outside = [module for module in files if not module.place.startswith((*LIBRARIES, "sandbox/"))]
+    empty, total = empty_names(files)
+    return {
+        "lines without libraries and sandbox": sum(module.text.count("\n") for module in outside),
+        "files": len(files),
+        "circles": len(circles(edges(files))),
+        "classes over 40 methods": sum(own > 40 for own, _ in method_counts(files).values()),
+        "names that say nothing, of 1,000": -(-1000 * sum(map(len, empty.values())) // total),
+    }
+
+
+def command_measures(kubeconfig: Path, folder: Path) -> dict[str, int]:
+    """Return how many files each command of the design enters, on a sample world."""
+    return {name: len(entered_files(kubeconfig, words, folder)) for name, words in COMMANDS.items()}
+
+
+def print_measures(files: list[Module]) -> None:
+    from tempfile import TemporaryDirectory
+
+    from tests.sandboxes.starting import told_sandbox
+
+    with told_sandbox() as running, TemporaryDirectory() as folder:
+        measures = {**command_measures(running.kubeconfig, Path(folder)), **size_measures(files)}
+    for name, number in measures.items():
+        print(f"{name}: {number}, aim {AIMS[name]}{'' if number <= AIMS[name] else ' (missed)'}")
+
+
 def main() -> None:
     files = modules()
+    print_measures(files)
     graph = edges(files)
     found = circles(graph)
     packages = {module.name for module in files if module.path.name == "__init__.py"}
@@ -338,4 +435,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    sys.path.insert(0, str(PACKAGE.parent))  # `tests` is beside the package
     main()
