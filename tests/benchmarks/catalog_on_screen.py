@@ -13,10 +13,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from kymatui.adapters.kube.api.client import Client, PatchType
+from kymatui.adapters.kube.api.client import Client
 from kymatui.adapters.kube.auth.connection import connect
 from kymatui.adapters.kube.transport.transport import Transport
 from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.engine.cluster.ports import PatchKind
+from tests import kube_writes
 from tests.benchmarks.terminals import Terminal, sandbox, terminal
 from tests.integration.embedded import GROUP, NAMESPACE
 from tests.integration.recording import module_names, modules
@@ -55,7 +57,9 @@ def under_events(screen: Terminal, kubeconfig: Path) -> tuple[float, int]:
     for number in range(EVENTS_A_SECOND * SECONDS):
         state = ("Ready", "Warning", "Processing")[number // MODULES % 3]
         patch = {"status": {"state": state}}
-        client.patch(kinds[number % MODULES], "default", patch, PatchType.MERGE, NAMESPACE, subresource="status")
+        kube_writes.patch(
+            client, kinds[number % MODULES], "default", patch, PatchKind.MERGE, NAMESPACE, subresource="status"
+        )
         written += screen.drain(max(0.0, began + (number + 1) / EVENTS_A_SECOND - time.perf_counter()))
     return 100 * (screen.cpu() - before) / (time.perf_counter() - began), written
 

@@ -17,6 +17,7 @@ from kymatui.sandbox.door import start_sandbox
 from kymatui.sessions.cluster.cluster_access import open_cluster
 from kymatui.sessions.cluster.session_options import SessionOptions
 from kymatui.sessions.control_plane.fleet_session import MANIFESTS, FleetSession
+from tests import kube_writes
 
 EVENTS_A_SECOND = 50
 WATCHED_SECONDS = 10.0
@@ -35,7 +36,7 @@ def told(name: str, value: str) -> None:
 
 def change(client_options: SessionOptions, names: list[tuple[str, str]], pause: float) -> list[float]:
     """Moves Kymas between channels, one after the other; returns when each request was sent."""
-    from kymatui.adapters.kube.api.client import PatchType
+    from kymatui.engine.cluster.ports import PatchKind
 
     client = open_cluster(client_options).client
     resource = client.discovery.find_kind("operator.kyma-project.io", "Kyma", ("v1beta2",))
@@ -44,7 +45,7 @@ def change(client_options: SessionOptions, names: list[tuple[str, str]], pause: 
     for number, (namespace, name) in enumerate(names):
         sent.append(time.time())
         body = {"status": {"activeChannel": f"moved-{number}"}}
-        client.patch(resource, name, body, PatchType.MERGE, namespace, subresource="status")
+        kube_writes.patch(client, resource, name, body, PatchKind.MERGE, namespace, subresource="status")
         time.sleep(pause)
     return sent
 

@@ -7,12 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 
-from kymatui.adapters.kube.api.client import Client, Write
+from kymatui.adapters.kube.api.client import Client
 from kymatui.adapters.kube.objects.api_resource import ApiResource
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.errors import KymatuiError, NotFoundError
 from kymatui.sessions.cluster.cluster_access import open_cluster
 from kymatui.sessions.cluster.session_options import SessionOptions
+from tests import kube_writes
 
 KYMA: Final = GroupVersionKind("operator.kyma-project.io", "v1beta2", "Kyma")
 _FIRST: Final = (
@@ -20,7 +21,7 @@ _FIRST: Final = (
     GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition"),
 )
 _PLAIN: Final = (GroupVersionKind("apps", "v1", "Deployment"),)
-_LOOSE: Final = Write(manager="sample-world", validation="Ignore")
+_LOOSE: Final = {"manager": "sample-world", "validation": "Ignore"}
 _OF_THE_SERVER: Final = ("resourceVersion", "uid", "managedFields", "creationTimestamp", "generation")
 _HELD_BACK: Final = ("ownerReferences", "finalizers", "deletionTimestamp", "deletionGracePeriodSeconds")
 
@@ -54,9 +55,9 @@ def _copy(given: Client, wanted: Client, resource: ApiResource) -> tuple[int, in
     def copy(one: dict[str, Any]) -> bool:
         body = _plain(one, resource)
         try:
-            new = wanted.create(resource, body, body["metadata"].get("namespace", ""), how=_LOOSE)
+            new = kube_writes.create(wanted, resource, body, body["metadata"].get("namespace", ""), **_LOOSE)
             if "status" in body and resource.gvk not in _FIRST:
-                wanted.update(resource, {**new, "status": body["status"]}, subresource="status", how=_LOOSE)
+                kube_writes.update(wanted, resource, {**new, "status": body["status"]}, subresource="status", **_LOOSE)
         except KymatuiError:
             return False
         return True

@@ -29,6 +29,7 @@ from kymatui.sessions.cluster.session_options import SessionOptions
 from kymatui.sessions.feeds.feeds import raise_gc_thresholds
 from kymatui.sessions.reports.what_if import read_fleet_objects
 from kymatui.ui.presenters.fleet.forecast_rows import ForecastLines
+from tests import kube_writes
 from tests.benchmarks.fleet_following import told
 from tests.domain import builders as b
 
@@ -127,7 +128,7 @@ def put_catalog(kubeconfig: str) -> None:
         name = str(raw["metadata"]["name"])
         assert kind is not None
         if not name.startswith(CHOSEN):
-            client.create(kind, raw, CONTROL)
+            kube_writes.create(client, kind, raw, CONTROL)
     client.transport.close()
 
 

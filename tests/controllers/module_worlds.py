@@ -10,7 +10,7 @@ from kymatui.crds import read_crds
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.manifests import Manifest
-from kymatui.engine.cluster.ports import Object, PatchKind
+from kymatui.engine.cluster.ports import Object, PatchKind, Write, WriteVerb
 from kymatui.errors import KymatuiError, ServerError
 from kymatui.operator.framework.controller import RequeueIntervals
 from kymatui.operator.framework.runtime_cache import RuntimeCache, RuntimeClusters, SingleCluster
@@ -40,11 +40,11 @@ class Faulty(LocalCluster):
         self.listed: list[str] = []
         self.patch_errors = 0
 
-    def patch(self, *given: Any, **more: Any) -> Object:
-        if self.patch_errors:
+    def write(self, write: Write, *, cancel: threading.Event | None = None) -> Object:
+        if write.verb is WriteVerb.PATCH and self.patch_errors:
             self.patch_errors -= 1
             raise ServerError("etcdserver: request timed out", status=500)
-        return super().patch(*given, **more)
+        return super().write(write, cancel=cancel)
 
     def list(self, gvk: GroupVersionKind, *given: Any, **more: Any) -> list[Object]:
         self.listed.append(gvk.kind)

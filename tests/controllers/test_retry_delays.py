@@ -6,14 +6,14 @@ import contextlib
 import itertools
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, cast
 
 import pytest
 
 from kymatui.domain.kubernetes.backoff import Backoff
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.cluster.ports import Cluster, PatchKind
+from kymatui.engine.cluster.ports import Cluster, Object, PatchKind, Write, Writes, WriteVerb
 from kymatui.engine.jobs.run import SystemClock
 from kymatui.errors import ConfigurationError, ServerError
 from kymatui.operator.framework.controller import GroupReports, OperatorController, Reconciliation, RequeueIntervals
@@ -35,7 +35,7 @@ MODULE_LABELS = {
 LONG = RequeueIntervals(error=60.0, backoff=Backoff(60.0, 60.0))
 
 
-class Failing:
+class Failing(Writes):
     """A runtime where each apply fails with a text of its own, such as with the port of a connection."""
 
     def __init__(self, cluster: Cluster) -> None:
@@ -45,7 +45,9 @@ class Failing:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._cluster, name)
 
-    def apply(self, body: Mapping[str, Any], **how: Any) -> None:
+    def write(self, write: Write, *, cancel: threading.Event | None = None) -> Object:
+        if write.verb is not WriteVerb.APPLY:
+            return self._cluster.write(write, cancel=cancel)
         raise ServerError(f"read tcp 10.0.0.1:{next(self._numbers)}->10.0.3.4:443: connection reset", status=500)
 
 

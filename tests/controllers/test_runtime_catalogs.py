@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.crds import read_crds
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.template_index import TemplateIndex, index_templates
-from kymatui.engine.cluster.ports import Cluster, PatchKind
+from kymatui.engine.cluster.ports import Cluster, Object, PatchKind, Write, Writes, WriteVerb
 from kymatui.errors import ForbiddenError, NotFoundError
 from kymatui.operator.catalogs.runtime_catalog import CRD, RELEASE_META, SYNCED_CRDS, TEMPLATE, RuntimeCatalog
 from tests.domain import builders
@@ -27,7 +27,7 @@ BETA, INTERNAL, MANAGED = (f"operator.kyma-project.io/{name}" for name in ("beta
 CANCEL = threading.Event()
 
 
-class Counted:
+class Counted(Writes):
     """A cluster that counts its writes, and refuses those to an object's name."""
 
     def __init__(self, cluster: Cluster) -> None:
@@ -38,12 +38,13 @@ class Counted:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._cluster, name)
 
-    def apply(self, body: Mapping[str, Any], **options: Any) -> Json:
-        name = body["metadata"]["name"]
-        if name == self.forbidden:
-            raise ForbiddenError(f"{name} is forbidden", status=403)
-        self.applied.append(name)
-        return self._cluster.apply(body, **options)
+    def write(self, write: Write, *, cancel: threading.Event | None = None) -> Object:
+        if write.verb is WriteVerb.APPLY:
+            name = write.ref.name
+            if name == self.forbidden:
+                raise ForbiddenError(f"{name} is forbidden", status=403)
+            self.applied.append(name)
+        return self._cluster.write(write, cancel=cancel)
 
 
 class Pair:

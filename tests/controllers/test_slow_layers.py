@@ -11,7 +11,7 @@ import pytest
 from kymatui.adapters.kube.watch.locked_cluster import LockedCluster
 from kymatui.adapters.kube.watch.remembering_cluster import RememberingCluster
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
-from kymatui.engine.cluster.ports import Object
+from kymatui.engine.cluster.ports import Object, Write, WriteVerb
 from kymatui.engine.cluster.request_scope import RequestScope, request_scope
 from kymatui.engine.jobs.run import SystemClock
 from kymatui.errors import CancelledError, ConflictError
@@ -48,17 +48,20 @@ class Writes:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.patches: list[dict[str, Any]] = []
         self.conflicts = 0
-        sent = RememberingCluster.patch
+        send = RememberingCluster.write
 
-        def patch(cluster: RememberingCluster, ref: Any, body: Any, kind: Any, **how: Any) -> Object:
-            self.patches.append(body)
+        def write(cluster: RememberingCluster, write: Write, *, cancel: threading.Event | None = None) -> Object:
+            if write.verb is not WriteVerb.PATCH:
+                return send(cluster, write, cancel=cancel)
+            assert isinstance(write.body, dict)
+            self.patches.append(write.body)
             try:
-                return sent(cluster, ref, body, kind, **how)
+                return send(cluster, write, cancel=cancel)
             except ConflictError:
                 self.conflicts += 1
                 raise
 
-        monkeypatch.setattr(RememberingCluster, "patch", patch)
+        monkeypatch.setattr(RememberingCluster, "write", write)
 
 
 def reconcile(desk: Desk, *, ends: bool) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import threading
 
 import pytest
 
@@ -11,6 +10,7 @@ from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.engine import Options, check, install
 from kymatui.engine.apply.drift_check import ObjectDriftKind
+from kymatui.engine.cluster.ports import Object, Write, WriteVerb
 from kymatui.engine.dryrun.field_takeover import merge_client_side
 from kymatui.engine.plans.plan import Action
 from kymatui.errors import ClusterError, InvalidError, ReadOnlyError, ServerError
@@ -71,10 +71,10 @@ class Webhooks(KubeCluster):
 
     failure: ClusterError
 
-    def apply(self, body: Mapping[str, Any], **given: Any) -> Json:
-        if given.get("dry_run") and body["kind"] == "ConfigMap":
+    def write(self, write: Write, *, cancel: threading.Event | None = None) -> Object:
+        if write.verb is WriteVerb.APPLY and write.dry_run and write.ref.kind.kind == "ConfigMap":
             raise self.failure
-        return super().apply(body, **given)
+        return super().write(write, cancel=cancel)
 
 
 def test_a_webhook_without_dry_runs_does_not_stand_in_the_way(place: Place) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.ownership import ObjectOwnership
 from kymatui.engine.bundles.bundle import Bundle
-from kymatui.engine.cluster.ports import Cluster, Object, PatchKind
+from kymatui.engine.cluster.ports import Cluster, Object, PatchKind, Write, WriteVerb
 from kymatui.engine.deletion.managed_deletion import DeletionConsent
 from kymatui.engine.deletion.module_deletion import DeletionOutcome, uninstall_module
 from kymatui.engine.deletion.uninstall_plan import CHART_CRDS, DeletionScope, UninstallPlan, plan_uninstall
@@ -363,10 +364,10 @@ def test_a_crd_stays_while_other_installations_are_unknown(place: Place) -> None
 class WithoutCrds(KubeCluster):
     """A server that refuses CRDs."""
 
-    def create(self, body: Mapping[str, Any], **more: Any) -> Object:
-        if body["kind"] == CRD_KIND:
+    def write(self, write: Write, *, cancel: threading.Event | None = None) -> Object:
+        if write.verb is WriteVerb.CREATE and write.ref.kind.kind == CRD_KIND:
             raise InvalidError("no CRD today", status=422)
-        return super().create(body, **more)
+        return super().write(write, cancel=cancel)
 
 
 @pytest.mark.parametrize("failed_first", [True, False])

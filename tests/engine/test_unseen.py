@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 import yaml
@@ -14,7 +14,7 @@ from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.domain.inventories import InventoryState
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.apply import applier
-from kymatui.engine.cluster.ports import PatchKind
+from kymatui.engine.cluster.ports import Object, PatchKind, Write, WriteVerb
 from kymatui.engine.deletion import module_deletion, uninstall_plan
 from kymatui.engine.deletion.managed_deletion import DeletionConsent
 from kymatui.engine.deletion.module_deletion import DeletionOutcome
@@ -220,11 +220,11 @@ class RecreatingCluster(KubeCluster):
         super().__init__(place.cluster.client)
         self._place, self._done = place, False
 
-    def delete(self, ref: ObjectRef, **given: Any) -> bool:
-        if ref.name == "old" and not self._done:
+    def write(self, write: Write, *, cancel: threading.Event | None = None) -> Object:
+        if (write.verb, write.ref.name, self._done) == (WriteVerb.DELETE, "old", False):
             self._done = True
-            recreate(self._place, ref)
-        return super().delete(ref, **given)
+            recreate(self._place, write.ref)
+        return super().write(write, cancel=cancel)
 
 
 def test_a_pruned_object_created_again_at_the_last_moment_is_left_and_stays_in_the_inventory(place: Place) -> None:
@@ -244,13 +244,13 @@ class RelabellingCluster(KubeCluster):
         super().__init__(place.cluster.client)
         self._place, self._owner, self.tries = place, owner, 0
 
-    def delete(self, ref: ObjectRef, **given: Any) -> bool:
-        if ref.name == "settings":
+    def write(self, write: Write, *, cancel: threading.Event | None = None) -> Object:
+        if (write.verb, write.ref.name) == (WriteVerb.DELETE, "settings"):
             self.tries += 1
-        if ref.name == "settings" and self.tries == 1:
-            labels = {"applyset.kubernetes.io/part-of": self._owner} if self._owner != "" else {"seen": "yes"}
-            self._place.raw.patch(ref, {"metadata": {"labels": labels}}, PatchKind.MERGE)
-        return super().delete(ref, **given)
+            if self.tries == 1:
+                labels = {"applyset.kubernetes.io/part-of": self._owner} if self._owner != "" else {"seen": "yes"}
+                self._place.raw.patch(write.ref, {"metadata": {"labels": labels}}, PatchKind.MERGE)
+        return super().write(write, cancel=cancel)
 
 
 @pytest.mark.parametrize("with_backup", [True, False])
@@ -300,10 +300,10 @@ class LateCluster(KubeCluster):
         super().__init__(place.cluster.client)
         self._place = place
 
-    def delete(self, ref: ObjectRef, **given: Any) -> bool:
-        if ref.kind.kind == "CustomResourceDefinition" and not given.get("dry_run"):
+    def write(self, write: Write, *, cancel: threading.Event | None = None) -> Object:
+        if write.verb is WriteVerb.DELETE and write.ref.kind.kind == "CustomResourceDefinition" and not write.dry_run:
             self._place.kubectl(thing(self._place, "late"))
-        return super().delete(ref, **given)
+        return super().write(write, cancel=cancel)
 
 
 @pytest.mark.parametrize("with_backup", [True, False])

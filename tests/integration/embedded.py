@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from kymatui.adapters.kube.api.client import Client, PatchType, Write
+from kymatui.adapters.kube.api.client import Client
 from kymatui.adapters.kube.auth.connection import connect
 from kymatui.adapters.kube.objects.api_resource import ApiResource
 from kymatui.adapters.kube.transport.transport import Transport
@@ -19,11 +19,13 @@ from kymatui.adapters.kube.watch.watch_reader import WatchTiming
 from kymatui.crds import read_crds
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.snapshot.snapshots import Feed, FeedState
+from kymatui.engine.cluster.ports import PatchKind
 from kymatui.errors import ConflictError, NotFoundError
 from kymatui.sandbox.fault_client import FaultClient
 from kymatui.sandbox.world.modules.module_manifest import module_definition
 from kymatui.sessions.cluster.catalog_session import CatalogSession, open_session
 from kymatui.sessions.cluster.session_options import SessionOptions
+from tests import kube_writes
 from tests.sandboxes.starting import ReadySandbox
 
 Json = dict[str, Any]
@@ -34,7 +36,7 @@ KYMAS, TEMPLATES = f"kymas.{GROUP}", f"moduletemplates.{GROUP}"
 METAS, MANIFESTS = f"modulereleasemetas.{GROUP}", f"manifests.{GROUP}"
 DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
 QUICK = WatchTiming(wait=lambda event, seconds: event.wait(min(seconds, 0.05)))
-_LAX = Write(validation="Ignore")
+_LAX = {"validation": "Ignore"}
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _READ = ("get", "list", "watch")
 _EXEC = "client.authentication.k8s.io/v1"
@@ -76,22 +78,23 @@ class Embedded:
         resource = self.client.resource(GroupVersionKind.of(body["apiVersion"], body["kind"]))
         namespace = body["metadata"].get("namespace", "")
         try:
-            made = self.client.create(resource, body, namespace, how=_LAX)
+            made = kube_writes.create(self.client, resource, body, namespace, **_LAX)
         except ConflictError:
             name = body["metadata"]["name"]
-            made = self.client.patch(resource, name, body, PatchType.MERGE, namespace, how=_LAX)
+            made = kube_writes.patch(self.client, resource, name, body, PatchKind.MERGE, namespace, **_LAX)
         if "status" in body:
             name = body["metadata"]["name"]
             with contextlib.suppress(NotFoundError):
                 patch = {"status": body["status"]}
-                made = self.client.patch(
-                    resource, name, patch, PatchType.MERGE, namespace, subresource="status", how=_LAX
+                made = kube_writes.patch(
+                    self.client, resource, name, patch, PatchKind.MERGE, namespace, subresource="status", **_LAX
                 )
         return dict(made)
 
     def ensure(self, body: Json) -> None:
         with contextlib.suppress(ConflictError):
-            self.client.create(
+            kube_writes.create(
+                self.client,
                 self.client.resource(GroupVersionKind.of(body["apiVersion"], body["kind"])),
                 body,
                 body["metadata"].get("namespace", ""),
@@ -99,7 +102,7 @@ class Embedded:
 
     def remove(self, resource: str, name: str, namespace: str = NAMESPACE) -> None:
         found = served(self.client, resource)
-        self.client.delete(found, name, namespace if found.namespaced else "")
+        kube_writes.delete(self.client, found, name, namespace if found.namespaced else "")
 
     # definitions
 
@@ -240,7 +243,7 @@ class Embedded:
             metadata = item["metadata"]
             if metadata["name"].startswith(prefix):
                 with contextlib.suppress(NotFoundError):
-                    self.client.delete(kind, metadata["name"], metadata.get("namespace", ""))
+                    kube_writes.delete(self.client, kind, metadata["name"], metadata.get("namespace", ""))
 
 
 def feed(session: CatalogSession, name: str) -> Feed:

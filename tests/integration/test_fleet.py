@@ -19,10 +19,10 @@ from typing import Any
 import pytest
 import yaml
 
-from kymatui.adapters.kube.api.client import PatchType
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, RuntimeKey
 from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, FeedState
+from kymatui.engine.cluster.ports import PatchKind
 from kymatui.errors import CancelledError
 from kymatui.sandbox.fault_client import FaultClient
 from kymatui.sandbox.world.story.sample_fleet import WRONG, access_secret, wrong_secrets
@@ -33,6 +33,7 @@ from kymatui.sessions.control_plane.runtime_session import RuntimeSession
 from kymatui.sessions.reports.fleet_audit import AuditProgress, audit_fleet
 from kymatui.ui.connection.fleet_view import MOST_RUNTIMES, RuntimeViews
 from kymatui.ui.connection.mailbox import Mailbox
+from tests import kube_writes
 from tests.domain import builders as b
 from tests.integration.embedded import GROUP, QUICK, VIEWER, Embedded, Json, eventually, kyma, served
 from tests.sandboxes.starting import ReadySandbox, ready_sandbox
@@ -96,7 +97,7 @@ class Fleet:
     def set_state(self, name: str, **status: object) -> None:
         resource = served(self.control.client, f"kymas.{GROUP}")
         body = {"status": status}
-        self.control.client.patch(resource, name, body, PatchType.MERGE, CONTROL, subresource="status")
+        kube_writes.patch(self.control.client, resource, name, body, PatchKind.MERGE, CONTROL, subresource="status")
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from kymatui.adapters.files.job_journals import interrupted, job_records
-from kymatui.adapters.kube.api.client import PatchType
 from kymatui.cli.main import main
+from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.jobs.job_records import JobRecord
 from kymatui.engine.jobs.journal import JournalMark
 from kymatui.sandbox.world.story.sample_fleet import access_secret
@@ -28,6 +28,7 @@ from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
 from kymatui.ui.screens.fleet.fleet_screen import FleetScreen
 from kymatui.ui.widgets.plan_widgets import PlanTable
+from tests import kube_writes
 from tests.domain import builders as b
 from tests.integration.embedded import GROUP, KYMAS, Embedded, eventually, served
 from tests.integration.test_fleet import CONTROL, Fleet
@@ -70,7 +71,7 @@ class Runtimes:
         """What lifecycle-manager says on the control plane."""
         resource = served(self.control.client, KYMAS)
         body = {"status": {"modules": list(modules)}}
-        self.control.client.patch(resource, name, body, PatchType.MERGE, CONTROL, subresource="status")
+        kube_writes.patch(self.control.client, resource, name, body, PatchKind.MERGE, CONTROL, subresource="status")
 
 
 @pytest.fixture(scope="module")

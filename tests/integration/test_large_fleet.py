@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from kymatui.adapters.kube.api.client import PatchType
 from kymatui.domain.fleet.fleet_tracker import FleetSnapshot
 from kymatui.domain.fleet.pending_actions import pending_actions
 from kymatui.domain.fleet.runtimes import version_matrix
+from kymatui.engine.cluster.ports import PatchKind
 from kymatui.sandbox.apimachinery.object_store import ObjectStore
 from kymatui.sandbox.apiserver.http.serving_certificate import make_serving_certificate
 from kymatui.sandbox.apiserver.server.server_semantics import standard_semantics
@@ -33,6 +33,7 @@ from kymatui.ui.presenters.fleet.runtime_rows import FleetRows, RuntimeFilter, g
 from kymatui.ui.viewmodels.row_filter import parse_filter
 from kymatui.ui.viewmodels.row_list import Row
 from kymatui.ui.viewmodels.sorting import SortOrder, arrange_rows
+from tests import kube_writes
 from tests.domain.builders import Json
 from tests.integration.embedded import eventually, served
 
@@ -168,7 +169,7 @@ def test_a_change_is_seen_by_watch_and_nothing_else_is_made_again(remote: Remote
     rows_before = maker.of(before, time.time())
     resource = served(remote.home.client, KYMAS)
     body = {"status": {"state": "Error", "activeChannel": "experimental"}}
-    remote.home.client.patch(resource, key[1], body, PatchType.MERGE, key[0], subresource="status")
+    kube_writes.patch(remote.home.client, resource, key[1], body, PatchKind.MERGE, key[0], subresource="status")
     eventually(lambda: remote.picture().runtimes[key].channel == "experimental", "the change is seen", timeout=30)
     after = remote.picture()
     rows_after = maker.of(after, time.time())

@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 import yaml
 
-from kymatui.adapters.kube.api.client import Write
 from kymatui.cli.main import main
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.errors import InvalidError
+from tests import kube_writes
 from tests.integration.embedded import GROUP, NAMESPACE, Embedded, eventually
 from tests.sandboxes.starting import ready_sandbox
 
@@ -126,7 +126,7 @@ def fill(cluster: Embedded, files: Files, shared: Path) -> None:
 
 def apply(cluster: Embedded, item: Json) -> None:
     resource = cluster.client.resource(GroupVersionKind.of(item["apiVersion"], item["kind"]))
-    cluster.client.apply(resource, item, how=Write(manager="declarative.kyma-project.io/applier", force=True))
+    kube_writes.apply(cluster.client, resource, item, manager="declarative.kyma-project.io/applier", force=True)
 
 
 def all_available(cluster: Embedded) -> bool:

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from msgspec.structs import asdict
 
-from kymatui.adapters.kube.api.client import Write
 from kymatui.cli.main import main
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.errors import ReadOnlyError
 from kymatui.sessions.cluster.catalog_session import open_session
 from kymatui.sessions.cluster.session_options import SessionOptions
 from kymatui.sessions.feeds.watched_kinds import WATCHED_KINDS
+from tests import kube_writes
 from tests.integration.embedded import (
     GROUP,
     KYMAS,
@@ -37,7 +37,7 @@ Json = dict[str, Any]
 ALPHAS = f"alphas.{GROUP}"
 EVERYTHING = (*(fixed.feed for fixed in WATCHED_KINDS), ALPHAS)
 DEPLOYMENT = GroupVersionKind("apps", "v1", "Deployment")
-KLM = Write(manager="declarative.kyma-project.io/applier", force=True)
+KLM = {"manager": "declarative.kyma-project.io/applier", "force": True}
 NOT_KNOWN: dict[str, tuple[object, ...]] = {
     "channel": (None,),
     "desired": (None,),
@@ -78,7 +78,7 @@ def with_manager(sandbox: ReadySandbox, tmp_path_factory: pytest.TempPathFactory
     """It is rolled out once, and stays while everything else comes and goes."""
     with Embedded.on(sandbox, STRICT, tmp_path_factory.mktemp("files")) as found:
         deployments = found.client.resource(DEPLOYMENT)
-        found.client.apply(deployments, manager(), how=KLM)
+        kube_writes.apply(found.client, deployments, manager(), **KLM)
         eventually(
             lambda: is_available(found.client.get(deployments, "alpha-manager", NAMESPACE)), "its manager is there"
         )
@@ -205,6 +205,6 @@ def test_nothing_that_writes_leaves_a_session_that_only_reads(cluster: Embedded)
     session = open_session(SessionOptions(str(cluster.kubeconfig), cluster.name, read_only=True))
     kymas = session.client.resource(GroupVersionKind(GROUP, "v1beta2", "Kyma"))
     with pytest.raises(ReadOnlyError):
-        session.client.delete(kymas, "default", NAMESPACE)
+        kube_writes.delete(session.client, kymas, "default", NAMESPACE)
     assert set(session.client.transport.counts) == {"GET"}
     session.close()

@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 import yaml
 
-from kymatui.adapters.kube.api.client import Client, Write
+from kymatui.adapters.kube.api.client import Client
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.snapshot.snapshots import FeedState
 from kymatui.errors import InvalidError
 from kymatui.sessions.cluster.catalog_session import CatalogSession, open_session
 from kymatui.sessions.cluster.session_options import SessionOptions
+from tests import kube_writes
 from tests.adapters.clusters import eventually
 from tests.sessions.worlds import KYMAS, NAMESPACE, OPERATOR, TEMPLATES
 
@@ -63,10 +64,10 @@ def test_the_real_catalog_appears_in_a_session_that_began_before_it(
     assert session.feeds[KYMAS].state is FeedState.ABSENT
     client = session.client
     namespaces = client.resource(GroupVersionKind("", "v1", "Namespace"))
-    client.create(namespaces, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+    kube_writes.create(client, namespaces, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
     own = client.resource(GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition"))
     for definition in definitions.values():
-        client.apply(own, definition, how=Write(force=True))
+        kube_writes.apply(client, own, definition, force=True)
     eventually(lambda: session.feeds[TEMPLATES].state is FeedState.LIVE, 30)
     metas = documents(derived / "modulereleasemetas")
     applied = apply_all(client, documents(derived / "moduletemplates") + metas)
@@ -96,7 +97,7 @@ def apply_all(client: Client, items: list[dict[str, Any]]) -> int:
         assert resource is not None
         item["metadata"]["namespace"] = NAMESPACE
         try:
-            client.apply(resource, item, how=Write(force=True))
+            kube_writes.apply(client, resource, item, force=True)
             taken += 1
         except InvalidError:
             if item["spec"].get("moduleName") != "cluster-ip":

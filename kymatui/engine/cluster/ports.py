@@ -12,8 +12,9 @@ from enum import StrEnum
 from types import TracebackType
 from typing import Any, Final, Protocol, Self
 
-from msgspec import Struct
+from msgspec import Struct, field
 
+from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.logs.log_query import LogQuery
 
@@ -40,6 +41,138 @@ class PatchKind(StrEnum):
 
     JSON = "application/json-patch+json"
     MERGE = "application/merge-patch+json"
+    STRATEGIC = "application/strategic-merge-patch+json"
+
+
+class WriteVerb(StrEnum):
+    """What a write does to its object."""
+
+    APPLY = "apply"
+    CREATE = "create"
+    UPDATE = "update"
+    PATCH = "patch"
+    DELETE = "delete"
+
+
+class Write(Struct, frozen=True):
+    """One write, as every wrapper of a cluster passes it on.
+
+    body              the object; the operations of a JSON patch; empty for a deletion
+    force             whether an apply takes fields from other managers
+    uid               precondition of a deletion, "" for none
+    resource_version  the same; the versions of other writes are in their bodies
+    """
+
+    verb: WriteVerb
+    ref: ObjectRef
+    body: Mapping[str, Any] | Sequence[Mapping[str, Any]] = field(default_factory=dict)
+    patch: PatchKind = PatchKind.MERGE
+    subresource: str = ""
+    manager: str = FIELD_MANAGER
+    force: bool = False
+    dry_run: bool = False
+    validation: str = "Strict"
+    uid: str = ""
+    resource_version: str = ""
+    propagation: str = "Background"
+
+
+class Writes(Protocol):
+    """What writes objects: the verbs are short for one `Write`, so that a wrapper overrides `write` alone."""
+
+    def write(self, write: Write, *, cancel: threading.Event | None = None) -> Object:
+        """Send the write and return the server's answer: the object, or a Status for one that is gone."""
+        ...
+
+    def apply(
+        self,
+        body: Mapping[str, Any],
+        *,
+        manager: str = FIELD_MANAGER,
+        force: bool = False,
+        dry_run: bool = False,
+        cancel: threading.Event | None = None,
+    ) -> Object:
+        """Apply on the server side.
+
+        A ConflictError has the fields of other owners in `body["details"]["causes"]`.
+        """
+        write = Write(WriteVerb.APPLY, read_ref(body), body, manager=manager, force=force, dry_run=dry_run)
+        return self.write(write, cancel=cancel)
+
+    def create(
+        self,
+        body: Mapping[str, Any],
+        *,
+        manager: str = FIELD_MANAGER,
+        dry_run: bool = False,
+        cancel: threading.Event | None = None,
+    ) -> Object:
+        """Create an object. Raises ConflictError with the reason AlreadyExists."""
+        return self.write(
+            Write(WriteVerb.CREATE, read_ref(body), body, manager=manager, dry_run=dry_run), cancel=cancel
+        )
+
+    def update(
+        self,
+        body: Mapping[str, Any],
+        *,
+        manager: str = FIELD_MANAGER,
+        subresource: str = "",
+        cancel: threading.Event | None = None,
+    ) -> Object:
+        """Replace an object if its resourceVersion is the one in `body`."""
+        write = Write(WriteVerb.UPDATE, read_ref(body), body, subresource=subresource, manager=manager)
+        return self.write(write, cancel=cancel)
+
+    def patch(
+        self,
+        ref: ObjectRef,
+        patch: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        kind: PatchKind,
+        *,
+        manager: str = FIELD_MANAGER,
+        subresource: str = "",
+        dry_run: bool = False,
+        cancel: threading.Event | None = None,
+    ) -> Object:
+        """Patch an object; of a status, fields that this version of its CRD does not have are ignored."""
+        validation = "Ignore" if subresource == "status" else "Strict"
+        write = Write(
+            WriteVerb.PATCH,
+            ref,
+            patch,
+            kind,
+            subresource=subresource,
+            manager=manager,
+            dry_run=dry_run,
+            validation=validation,
+        )
+        return self.write(write, cancel=cancel)
+
+    def delete(
+        self,
+        ref: ObjectRef,
+        *,
+        uid: str = "",
+        resource_version: str = "",
+        propagation: str = "Background",
+        dry_run: bool = False,
+        cancel: threading.Event | None = None,
+    ) -> bool:
+        """Delete the object if it has this uid, and return whether the server says that it is gone.
+
+        False means that something holds it, or that the server does not say. Raises NotFoundError if it does not exist.
+        """
+        write = Write(
+            WriteVerb.DELETE,
+            ref,
+            dry_run=dry_run,
+            uid=uid,
+            resource_version=resource_version,
+            propagation=propagation,
+        )
+        return self.write(write, cancel=cancel).get("kind") == "Status" and not dry_run
 
 
 class Changes(Protocol):
@@ -102,7 +235,7 @@ class LogStream(Protocol):
     def close(self) -> None: ...
 
 
-class Cluster(Protocol):
+class Cluster(Writes, Protocol):
     """One cluster; a `read_only` one raises ReadOnlyError for every write, including dry runs."""
 
     @property
@@ -156,71 +289,6 @@ class Cluster(Protocol):
 
     def open_log(self, query: LogQuery, *, cancel: threading.Event | None = None) -> LogStream:
         """Open the log of a container. Raises InvalidError if it has none yet, NotFoundError without the Pod."""
-        ...
-
-    def apply(
-        self,
-        body: Mapping[str, Any],
-        *,
-        manager: str = FIELD_MANAGER,
-        force: bool = False,
-        dry_run: bool = False,
-        cancel: threading.Event | None = None,
-    ) -> Object:
-        """Apply on the server side.
-
-        A ConflictError has the fields of other owners in `body["details"]["causes"]`.
-        """
-        ...
-
-    def create(
-        self,
-        body: Mapping[str, Any],
-        *,
-        manager: str = FIELD_MANAGER,
-        dry_run: bool = False,
-        cancel: threading.Event | None = None,
-    ) -> Object:
-        """Create an object. Raises ConflictError with the reason AlreadyExists."""
-        ...
-
-    def update(
-        self,
-        body: Mapping[str, Any],
-        *,
-        manager: str = FIELD_MANAGER,
-        subresource: str = "",
-        cancel: threading.Event | None = None,
-    ) -> Object:
-        """Replace an object if its resourceVersion is the one in `body`."""
-        ...
-
-    def patch(
-        self,
-        ref: ObjectRef,
-        patch: Mapping[str, Any] | Sequence[Mapping[str, Any]],
-        kind: PatchKind,
-        *,
-        manager: str = FIELD_MANAGER,
-        subresource: str = "",
-        dry_run: bool = False,
-        cancel: threading.Event | None = None,
-    ) -> Object: ...
-
-    def delete(
-        self,
-        ref: ObjectRef,
-        *,
-        uid: str = "",
-        resource_version: str = "",
-        propagation: str = "Background",
-        dry_run: bool = False,
-        cancel: threading.Event | None = None,
-    ) -> bool:
-        """Delete the object if it has this uid, and return whether the server says that it is gone.
-
-        False means that something holds it, or that the server does not say. Raises NotFoundError if it does not exist.
-        """
         ...
 
     def follow(self, kinds: Iterable[tuple[GroupVersionKind, str]], label: str = "", *, edits: bool = False) -> Changes:

@@ -17,15 +17,16 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.logs.log_query import LogQuery
 from kymatui.engine.cluster.concurrency import is_pool_thread
 from kymatui.engine.cluster.ports import (
-    FIELD_MANAGER,
     Changes,
     Clock,
     Cluster,
     LogStream,
     Object,
-    PatchKind,
     Recording,
     ServedKind,
+    Write,
+    Writes,
+    WriteVerb,
 )
 from kymatui.errors import (
     CancelledError,
@@ -100,7 +101,7 @@ def call_with_retries(
                 raise CancelledError("stopped while waiting for the server") from error
 
 
-class RetryingCluster:
+class RetryingCluster(Writes):
     """A `Cluster` with retries; the run's `cancel` ends every request and wait."""
 
     def __init__(
@@ -169,97 +170,17 @@ class RetryingCluster:
     def open_log(self, query: LogQuery, *, cancel: threading.Event | None = None) -> LogStream:
         return self._try(lambda: self._cluster.open_log(query, cancel=cancel or self._stop()))
 
-    def apply(
-        self,
-        body: Mapping[str, Any],
-        *,
-        manager: str = FIELD_MANAGER,
-        force: bool = False,
-        dry_run: bool = False,
-        cancel: threading.Event | None = None,
-    ) -> Object:
-        def call() -> Object:
-            return self._cluster.apply(
-                body, manager=manager, force=force, dry_run=dry_run, cancel=cancel or self._stop()
-            )
+    def write(self, write: Write, *, cancel: threading.Event | None = None) -> Object:
+        """Send a write; AlreadyExists and NotFoundError may mean that an earlier attempt succeeded without an answer.
 
-        return self._try(call)
-
-    def create(
-        self,
-        body: Mapping[str, Any],
-        *,
-        manager: str = FIELD_MANAGER,
-        dry_run: bool = False,
-        cancel: threading.Event | None = None,
-    ) -> Object:
-        """Create an object; AlreadyExists may mean that an earlier attempt succeeded without an answer."""
-        return self._try(
-            lambda: self._cluster.create(body, manager=manager, dry_run=dry_run, cancel=cancel or self._stop())
-        )
-
-    def update(
-        self,
-        body: Mapping[str, Any],
-        *,
-        manager: str = FIELD_MANAGER,
-        subresource: str = "",
-        cancel: threading.Event | None = None,
-    ) -> Object:
-        """Replace an object without a retry after a conflict, because the caller has to read it again."""
+        An update is not sent again after a conflict, because the caller has to read the object again.
+        """
+        passing = is_outcome_unknown if write.verb is WriteVerb.UPDATE else is_transient
 
         def call() -> Object:
-            return self._cluster.update(body, manager=manager, subresource=subresource, cancel=cancel or self._stop())
+            return self._cluster.write(write, cancel=cancel or self._stop())
 
-        return call_with_retries(call, self._clock, self._cancel, self._retry, is_outcome_unknown)
-
-    def patch(
-        self,
-        ref: ObjectRef,
-        patch: Mapping[str, Any] | Sequence[Mapping[str, Any]],
-        kind: PatchKind,
-        *,
-        manager: str = FIELD_MANAGER,
-        subresource: str = "",
-        dry_run: bool = False,
-        cancel: threading.Event | None = None,
-    ) -> Object:
-        def call() -> Object:
-            return self._cluster.patch(
-                ref,
-                patch,
-                kind,
-                manager=manager,
-                subresource=subresource,
-                dry_run=dry_run,
-                cancel=cancel or self._stop(),
-            )
-
-        return self._try(call)
-
-    def delete(
-        self,
-        ref: ObjectRef,
-        *,
-        uid: str = "",
-        resource_version: str = "",
-        propagation: str = "Background",
-        dry_run: bool = False,
-        cancel: threading.Event | None = None,
-    ) -> bool:
-        """Delete an object; NotFoundError may mean that an earlier attempt succeeded without an answer."""
-
-        def call() -> bool:
-            return self._cluster.delete(
-                ref,
-                uid=uid,
-                resource_version=resource_version,
-                propagation=propagation,
-                dry_run=dry_run,
-                cancel=cancel or self._stop(),
-            )
-
-        return self._try(call)
+        return call_with_retries(call, self._clock, self._cancel, self._retry, passing)
 
     def follow(self, kinds: Iterable[tuple[GroupVersionKind, str]], label: str = "", *, edits: bool = False) -> Changes:
         followed = tuple(kinds)

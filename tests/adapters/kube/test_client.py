@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kymatui.adapters.kube.api.client import Client, PatchType, Reviews, Write
+from kymatui.adapters.kube.api.client import Client, Reviews
 from kymatui.adapters.kube.auth.connection import connect
 from kymatui.adapters.kube.objects.api_resource import ApiResource
 from kymatui.adapters.kube.transport.transport import Transport
@@ -20,11 +20,13 @@ from kymatui.adapters.kube.watch.watch_reader import PARTIAL_LIST, WatchSubject
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.logs.log_query import LogQuery
 from kymatui.domain.snapshot.snapshots import FeedState
+from kymatui.engine.cluster.ports import PatchKind
 from kymatui.errors import ConflictError, InvalidError, NotFoundError, UnauthorizedError
+from tests import kube_writes
 from tests.adapters.clusters import eventually
 
 pytestmark = pytest.mark.xdist_group("kube-client")
-DRY = Write(dry_run=True)
+DRY = {"dry_run": True}
 
 
 @pytest.fixture(scope="module")
@@ -47,9 +49,9 @@ def client(kubeconfig: str) -> Client:
 def namespace(client: Client) -> Iterator[str]:
     name = f"kube-client-{uuid.uuid4().hex[:8]}"
     namespaces = client.resource(GroupVersionKind("", "v1", "Namespace"))
-    client.create(namespaces, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    kube_writes.create(client, namespaces, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
     yield name
-    client.delete(namespaces, name)
+    kube_writes.delete(client, namespaces, name)
 
 
 @pytest.fixture
@@ -65,74 +67,74 @@ def config_map(name: str, namespace: str, **data: str) -> dict[str, Any]:
 def test_objects_are_created_read_replaced_and_deleted(
     client: Client, namespace: str, config_maps: ApiResource
 ) -> None:
-    made = client.create(config_maps, config_map("a", namespace, x="1"), namespace)
+    made = kube_writes.create(client, config_maps, config_map("a", namespace, x="1"), namespace)
     assert client.get(config_maps, "a", namespace)["data"] == {"x": "1"}
-    assert client.update(config_maps, {**made, "data": {"x": "2"}})["data"] == {"x": "2"}
+    assert kube_writes.update(client, config_maps, {**made, "data": {"x": "2"}})["data"] == {"x": "2"}
     with pytest.raises(ConflictError) as caught:
-        client.update(config_maps, {**made, "data": {"x": "3"}})
+        kube_writes.update(client, config_maps, {**made, "data": {"x": "3"}})
     assert caught.value.reason == "Conflict"
-    client.delete(config_maps, "a", namespace)
+    kube_writes.delete(client, config_maps, "a", namespace)
     with pytest.raises(NotFoundError):
         client.get(config_maps, "a", namespace)
 
 
 def test_what_is_there_already_is_a_conflict(client: Client, namespace: str, config_maps: ApiResource) -> None:
-    client.create(config_maps, config_map("a", namespace), namespace)
+    kube_writes.create(client, config_maps, config_map("a", namespace), namespace)
     with pytest.raises(ConflictError) as caught:
-        client.create(config_maps, config_map("a", namespace), namespace)
+        kube_writes.create(client, config_maps, config_map("a", namespace), namespace)
     assert caught.value.reason == "AlreadyExists"
 
 
 @pytest.mark.parametrize(
     ("kind", "patch"),
     [
-        (PatchType.MERGE, {"data": {"x": None, "y": "2"}}),
-        (PatchType.STRATEGIC, {"data": {"x": None, "y": "2"}}),
-        (PatchType.JSON, [{"op": "remove", "path": "/data/x"}, {"op": "add", "path": "/data/y", "value": "2"}]),
+        (PatchKind.MERGE, {"data": {"x": None, "y": "2"}}),
+        (PatchKind.STRATEGIC, {"data": {"x": None, "y": "2"}}),
+        (PatchKind.JSON, [{"op": "remove", "path": "/data/x"}, {"op": "add", "path": "/data/y", "value": "2"}]),
     ],
 )
 def test_patches_change_a_part(
-    client: Client, namespace: str, config_maps: ApiResource, kind: PatchType, patch: Any
+    client: Client, namespace: str, config_maps: ApiResource, kind: PatchKind, patch: Any
 ) -> None:
-    client.create(config_maps, config_map("a", namespace, x="1"), namespace)
-    assert client.patch(config_maps, "a", patch, kind, namespace)["data"] == {"y": "2"}
+    kube_writes.create(client, config_maps, config_map("a", namespace, x="1"), namespace)
+    assert kube_writes.patch(client, config_maps, "a", patch, kind, namespace)["data"] == {"y": "2"}
 
 
 def test_apply_owns_its_fields_and_takes_others_only_by_force(
     client: Client, namespace: str, config_maps: ApiResource
 ) -> None:
-    client.apply(config_maps, config_map("a", namespace, x="1"), how=Write(manager="other"))
+    kube_writes.apply(client, config_maps, config_map("a", namespace, x="1"), manager="other")
     with pytest.raises(ConflictError) as caught:
-        client.apply(config_maps, config_map("a", namespace, x="2"))
+        kube_writes.apply(client, config_maps, config_map("a", namespace, x="2"))
     (cause,) = caught.value.body["details"]["causes"]
     assert cause["field"] == ".data.x"
     assert "other" in cause["message"]
-    assert client.apply(config_maps, config_map("a", namespace, x="2"), how=Write(force=True))["data"] == {"x": "2"}
+    assert kube_writes.apply(client, config_maps, config_map("a", namespace, x="2"), force=True)["data"] == {"x": "2"}
     managers = {entry["manager"] for entry in client.get(config_maps, "a", namespace)["metadata"]["managedFields"]}
     assert "kymatui" in managers
 
 
 def test_a_dry_run_leaves_nothing(client: Client, namespace: str, config_maps: ApiResource) -> None:
-    assert client.apply(config_maps, config_map("a", namespace, x="1"), how=DRY)["data"] == {"x": "1"}
+    assert kube_writes.apply(client, config_maps, config_map("a", namespace, x="1"), **DRY)["data"] == {"x": "1"}
     with pytest.raises(NotFoundError):
         client.get(config_maps, "a", namespace)
-    client.create(config_maps, config_map("b", namespace), namespace)
-    client.delete(config_maps, "b", namespace, dry_run=True)
+    kube_writes.create(client, config_maps, config_map("b", namespace), namespace)
+    kube_writes.delete(client, config_maps, "b", namespace, dry_run=True)
     assert client.get(config_maps, "b", namespace)
 
 
 def test_unknown_fields_are_refused(client: Client, namespace: str, config_maps: ApiResource) -> None:
     with pytest.raises(InvalidError, match="unknown field"):
-        client.create(config_maps, {**config_map("a", namespace), "dta": {}}, namespace)
+        kube_writes.create(client, config_maps, {**config_map("a", namespace), "dta": {}}, namespace)
 
 
 def test_only_the_object_that_was_meant_is_deleted(client: Client, namespace: str, config_maps: ApiResource) -> None:
-    made = client.create(config_maps, config_map("a", namespace), namespace)
+    made = kube_writes.create(client, config_maps, config_map("a", namespace), namespace)
     with pytest.raises(ConflictError):
-        client.delete(config_maps, "a", namespace, uid="00000000-0000-0000-0000-000000000000")
+        kube_writes.delete(client, config_maps, "a", namespace, uid="00000000-0000-0000-0000-000000000000")
     with pytest.raises(ConflictError):
-        client.delete(config_maps, "a", namespace, resource_version="1")
-    client.delete(config_maps, "a", namespace, uid=made["metadata"]["uid"])
+        kube_writes.delete(client, config_maps, "a", namespace, resource_version="1")
+    kube_writes.delete(client, config_maps, "a", namespace, uid=made["metadata"]["uid"])
 
 
 def test_an_object_that_is_held_is_answered_with_itself(
@@ -140,15 +142,15 @@ def test_an_object_that_is_held_is_answered_with_itself(
 ) -> None:
     body = config_map("held", namespace)
     body["metadata"]["finalizers"] = ["example.com/hold"]
-    client.create(config_maps, body, namespace)
-    answer = client.delete(config_maps, "held", namespace, propagation="Foreground")
+    kube_writes.create(client, config_maps, body, namespace)
+    answer = kube_writes.delete(client, config_maps, "held", namespace, propagation="Foreground")
     assert answer["metadata"]["deletionTimestamp"]
-    client.patch(config_maps, "held", {"metadata": {"finalizers": None}}, PatchType.MERGE, namespace)
+    kube_writes.patch(client, config_maps, "held", {"metadata": {"finalizers": None}}, PatchKind.MERGE, namespace)
 
 
 def test_lists_come_in_pages(client: Client, namespace: str, config_maps: ApiResource) -> None:
     for name in "abcde":
-        client.create(config_maps, config_map(name, namespace), namespace)
+        kube_writes.create(client, config_maps, config_map(name, namespace), namespace)
     pages = list(client.pages(config_maps, namespace, labels="app=it", limit=2))
     assert [len(page.items) for page in pages] == [2, 2, 1]
     assert len({page.resource_version for page in pages}) == 1
@@ -159,7 +161,7 @@ def test_lists_come_in_pages(client: Client, namespace: str, config_maps: ApiRes
 
 
 def test_what_is_not_projected_is_not_there(client: Client, namespace: str, config_maps: ApiResource) -> None:
-    client.create(config_maps, config_map("a", namespace, x="1"), namespace)
+    kube_writes.create(client, config_maps, config_map("a", namespace, x="1"), namespace)
     (found,) = client.list(config_maps, namespace, labels="app=it", decode=MetadataOnly).items
     assert "data" not in found
     assert found["metadata"]["labels"] == {"app": "it"}
@@ -168,7 +170,7 @@ def test_what_is_not_projected_is_not_there(client: Client, namespace: str, conf
 
 
 def test_tables_have_a_row_an_object(client: Client, namespace: str, config_maps: ApiResource) -> None:
-    client.create(config_maps, config_map("a", namespace, x="1"), namespace)
+    kube_writes.create(client, config_maps, config_map("a", namespace, x="1"), namespace)
     found = client.table(config_maps, namespace, labels="app=it")
     assert found["kind"] == "Table"
     assert [row["object"]["metadata"]["name"] for row in found["rows"]] == ["a"]
@@ -185,9 +187,9 @@ def test_parts_of_objects_are_read_and_written(client: Client, namespace: str) -
         "metadata": {"name": "d", "namespace": namespace},
         "spec": spec,
     }
-    client.apply(deployments, body)
+    kube_writes.apply(client, deployments, body)
     patch = {"spec": {"replicas": 1}}
-    scale = client.patch(deployments, "d", patch, PatchType.MERGE, namespace, subresource="scale")
+    scale = kube_writes.patch(client, deployments, "d", patch, PatchKind.MERGE, namespace, subresource="scale")
     assert scale["kind"] == "Scale"
     assert client.get(deployments, "d", namespace, subresource="scale")["spec"]["replicas"] == 1
 
@@ -248,15 +250,15 @@ def test_impersonation_is_honoured(kubeconfig: str) -> None:
 @pytest.mark.parametrize("streams", [True, False], ids=["list in the watch", "list, then watch"])
 def test_watches_follow_what_happens(client: Client, namespace: str, config_maps: ApiResource, streams: bool) -> None:
     client.streams_lists = streams
-    client.create(config_maps, config_map("a", namespace), namespace)
+    kube_writes.create(client, config_maps, config_map("a", namespace), namespace)
     store = Store(lambda: None)
     watch = Watch(client, WatchSubject(config_maps), store)
     watch.start()
     eventually(lambda: store.feed.state is FeedState.LIVE, 20)
     assert (namespace, "a") in store.keys()  # noqa: SIM118 (a store is no mapping)
-    client.create(config_maps, config_map("b", namespace), namespace)
+    kube_writes.create(client, config_maps, config_map("b", namespace), namespace)
     eventually(lambda: (namespace, "b") in store.keys())  # noqa: SIM118
-    client.delete(config_maps, "a", namespace)
+    kube_writes.delete(client, config_maps, "a", namespace)
     eventually(lambda: (namespace, "a") not in store.keys())  # noqa: SIM118
     watch.stop()
     watch.join(5)

@@ -17,6 +17,7 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.ownership import read_owner
 from kymatui.engine.dryrun.preview import observe
 from kymatui.errors import ServerError
+from tests import kube_writes
 from tests.adapters import hostile
 from tests.adapters.clusters import Exchange, serving, transport
 
@@ -116,7 +117,7 @@ def test_what_is_no_object_is_an_error(body: bytes) -> None:
         client = Client(transport(address))
         reads: list[Callable[[], object]] = [
             lambda: client.get(THING, "a", "n"),
-            lambda: client.apply(THING, GOOD),
+            lambda: kube_writes.apply(client, THING, GOOD),
             client.version,
         ]
         for read in reads:
@@ -128,7 +129,7 @@ def test_the_answer_to_a_write_is_read_as_any_other() -> None:
     with serving(answering(changed("metadata.managedFields", 5))) as address:
         client = Client(transport(address))
         with pytest.raises(ServerError, match=r"metadata\.managedFields"):
-            client.apply(THING, GOOD)
+            kube_writes.apply(client, THING, GOOD)
 
 
 def test_nulls_of_metadata_are_left_out_and_the_rest_stays_as_it_is() -> None:

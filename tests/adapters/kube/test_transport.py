@@ -21,7 +21,7 @@ import urllib3
 
 from kymatui import __version__
 from kymatui.adapters.http.deadlines import run_abandonable
-from kymatui.adapters.kube.api.client import Client, PatchType, Reviews, Write
+from kymatui.adapters.kube.api.client import Client, Reviews
 from kymatui.adapters.kube.auth.connection import Connection
 from kymatui.adapters.kube.auth.credentials import Credential, CredentialSource, bearer_credential
 from kymatui.adapters.kube.auth.endpoint import Endpoint
@@ -30,6 +30,7 @@ from kymatui.adapters.kube.transport import transport as transport_module
 from kymatui.adapters.kube.transport.status_errors import SentRequest, error_of_response, unreachable
 from kymatui.adapters.kube.transport.transport import Request, Transport
 from kymatui.engine.cluster.concurrency import run_for_each
+from kymatui.engine.cluster.ports import PatchKind
 from kymatui.errors import (
     CancelledError,
     ClusterError,
@@ -45,6 +46,7 @@ from kymatui.errors import (
     UnauthorizedError,
     UnreachableError,
 )
+from tests import kube_writes
 from tests.adapters.clusters import Exchange, connection, serving, status_body, transport
 
 POD = ApiResource("", "v1", "Pod", "pods", True)
@@ -134,16 +136,16 @@ def test_no_method_of_the_client_writes_through_the_gate() -> None:
     with serving(touched) as address:
         client = Client(transport(address, read_only=True))
         body = {"metadata": {"name": "p", "namespace": "n"}}
-        dry = Write(dry_run=True)
+        dry = {"dry_run": True}
         writes: list[Callable[[], object]] = [
-            lambda: client.create(POD, body, "n"),
-            lambda: client.create(POD, body, "n", how=dry),
-            lambda: client.update(POD, body),
-            lambda: client.apply(POD, body),
-            lambda: client.apply(POD, body, how=dry),
-            lambda: client.delete(POD, "p", "n"),
-            lambda: client.delete(POD, "p", "n", dry_run=True),
-            *((lambda kind=kind: client.patch(POD, "p", {}, kind, "n")) for kind in PatchType),
+            lambda: kube_writes.create(client, POD, body, "n"),
+            lambda: kube_writes.create(client, POD, body, "n", **dry),
+            lambda: kube_writes.update(client, POD, body),
+            lambda: kube_writes.apply(client, POD, body),
+            lambda: kube_writes.apply(client, POD, body, **dry),
+            lambda: kube_writes.delete(client, POD, "p", "n"),
+            lambda: kube_writes.delete(client, POD, "p", "n", dry_run=True),
+            *((lambda kind=kind: kube_writes.patch(client, POD, "p", {}, kind, "n")) for kind in PatchKind),
         ]
         for write in writes:
             with pytest.raises(ReadOnlyError):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 
@@ -22,34 +21,21 @@ from kymatui.adapters.kube.transport.streams import AnswerStream
 from kymatui.adapters.kube.transport.transport import Answer, Request, Transport
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.logs.log_query import LogQuery
+from kymatui.engine.cluster.ports import Write, WriteVerb
 from kymatui.errors import ClusterError, ExpiredError, NotFoundError
 
-FIELD_MANAGER = "kymatui"
 _OF_THE_OBJECT = ("", "status")  # subresources whose answer is the object itself
 _LOG_SILENCE = 300.0  # seconds
 _LOG_LASTS = 86400.0  # seconds: a day; logs are followed for as long as a screen displays them
+_APPLY = "application/apply-patch+yaml"
+_METHODS = {
+    WriteVerb.APPLY: "PATCH",
+    WriteVerb.CREATE: "POST",
+    WriteVerb.UPDATE: "PUT",
+    WriteVerb.PATCH: "PATCH",
+    WriteVerb.DELETE: "DELETE",
+}
 _TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
-
-
-class PatchType(StrEnum):
-    """The patch formats, by content type."""
-
-    JSON = "application/json-patch+json"
-    MERGE = "application/merge-patch+json"
-    STRATEGIC = "application/strategic-merge-patch+json"
-    APPLY = "application/apply-patch+yaml"
-
-
-class Write(Struct, frozen=True):
-    """Options of a write: `dry_run` persists nothing; `force` (apply only) overrides other field managers."""
-
-    dry_run: bool = False
-    force: bool = False
-    manager: str = FIELD_MANAGER
-    validation: str = "Strict"
-
-
-_PLAIN = Write()
 
 
 class Client:
@@ -193,131 +179,38 @@ class Client:
 
     # writing
 
-    def create(
-        self,
-        resource: ApiResource,
-        body: Mapping[str, Any],
-        namespace: str = "",
-        *,
-        name: str = "",
-        subresource: str = "",
-        how: Write = _PLAIN,
-        cancel: threading.Event | None = None,
-    ) -> Object:
-        """Create an object, or post to a subresource (`eviction`, `token`, `binding`)."""
-        path = resource.path(namespace, name, subresource)
-        written = None if subresource else resource
-        return self._write("POST", path, body, _write_query(how), resource=written, cancel=cancel)
+    def write(self, resource: ApiResource, write: Write, cancel: threading.Event | None = None) -> Object:
+        """Send a write of an object of this resource, or of a subresource, and return the answer.
 
-    def update(
-        self,
-        resource: ApiResource,
-        body: Mapping[str, Any],
-        *,
-        subresource: str = "",
-        how: Write = _PLAIN,
-        cancel: threading.Event | None = None,
-    ) -> Object:
-        """Replace an object. If the body has a resourceVersion, it must be the current one."""
-        path = resource.path(*_place(body), subresource)
-        written = resource if subresource in _OF_THE_OBJECT else None
-        return self._write("PUT", path, body, _write_query(how), resource=written, cancel=cancel)
-
-    def patch(
-        self,
-        resource: ApiResource,
-        name: str,
-        patch: Mapping[str, Any] | Sequence[Mapping[str, Any]],
-        kind: PatchType,
-        namespace: str = "",
-        *,
-        subresource: str = "",
-        how: Write = _PLAIN,
-        cancel: threading.Event | None = None,
-    ) -> Object:
-        """Patch an object. A JSON patch is a sequence of operations; the other formats are objects."""
-        query = _write_query(how)
-        if kind is PatchType.APPLY:
-            query.append(("force", str(how.force).lower()))
-        path = resource.path(namespace, name, subresource)
-        written = resource if subresource in _OF_THE_OBJECT else None
-        return self._write("PATCH", path, patch, query, resource=written, content_type=kind.value, cancel=cancel)
-
-    def apply(
-        self,
-        resource: ApiResource,
-        body: Mapping[str, Any],
-        *,
-        subresource: str = "",
-        how: Write = _PLAIN,
-        cancel: threading.Event | None = None,
-    ) -> Object:
-        """Apply server-side. Raise ConflictError, with the conflicting fields in `body["details"]["causes"]`."""
-        namespace, name = _place(body)
-        return self.patch(
-            resource, name, body, PatchType.APPLY, namespace, subresource=subresource, how=how, cancel=cancel
-        )
-
-    def delete(
-        self,
-        resource: ApiResource,
-        name: str,
-        namespace: str = "",
-        *,
-        propagation: str = "Background",
-        uid: str = "",
-        resource_version: str = "",
-        grace: int | None = None,
-        dry_run: bool = False,
-        cancel: threading.Event | None = None,
-    ) -> Object:
-        """Delete an object; `uid` and `resource_version` are preconditions.
-
-        Return the object if finalizers still block the deletion, else a Status. `propagation` is Background,
-        Foreground or Orphan.
+        It is the object; for a deletion a Status, or the object that finalizers hold. The ConflictError of an apply
+        has the conflicting fields in `body["details"]["causes"]`.
         """
-        options = _delete_options(propagation, grace, dry_run)
-        required = {"uid": uid, "resourceVersion": resource_version}
-        if preconditions := {key: value for key, value in required.items() if value}:
-            options["preconditions"] = preconditions
-        return self._write("DELETE", resource.path(namespace, name), options, [], cancel=cancel)
-
-    def _write(
-        self,
-        method: str,
-        path: str,
-        body: Mapping[str, Any] | Sequence[Mapping[str, Any]],
-        query: Sequence[tuple[str, str]],
-        *,
-        resource: ApiResource | None = None,
-        content_type: str = "application/json",
-        cancel: threading.Event | None = None,
-    ) -> Object:
-        """Send a write and return the answer; with `resource`, it must be an object of it."""
+        name = "" if write.verb is WriteVerb.CREATE and not write.subresource else write.ref.name
+        path = resource.path(write.ref.namespace, name, write.subresource)
+        is_object = write.verb is not WriteVerb.DELETE and write.subresource in _OF_THE_OBJECT
 
         def read(answer: Answer) -> Object:
-            decoded = read_object(answer)
-            return decoded if resource is None else checked(decoded, answer, resource)
+            written = read_object(answer)
+            return checked(written, answer, resource) if is_object else written
 
+        body = msgspec.json.encode(_delete_options(write) if write.verb is WriteVerb.DELETE else write.body)
+        content_type = {WriteVerb.APPLY: _APPLY, WriteVerb.PATCH: write.patch.value}.get(write.verb, "application/json")
         request = Request(
-            method, path, query, msgspec.json.encode(body), content_type=content_type, timeout=(5.0, 60.0)
+            _METHODS[write.verb], path, _write_query(write), body, content_type=content_type, timeout=(5.0, 60.0)
         )
         return self.transport.read(request, read, cancel)
 
 
-def _place(body: Mapping[str, Any]) -> tuple[str, str]:
-    """Return namespace and name of an object, "" for a missing one."""
-    metadata = body.get("metadata") or {}
-    return str(metadata.get("namespace") or ""), str(metadata.get("name") or "")
-
-
-def _delete_options(propagation: str, grace: int | None, dry_run: bool) -> dict[str, Any]:
-    options: dict[str, Any] = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": propagation}
-    if grace is not None:
-        options["gracePeriodSeconds"] = grace
-    if dry_run:
-        options["dryRun"] = ["All"]
-    return options
+def _delete_options(write: Write) -> dict[str, Any]:
+    conditions = {"uid": write.uid, "resourceVersion": write.resource_version}
+    preconditions = {key: value for key, value in conditions.items() if value}
+    return {
+        "apiVersion": "v1",
+        "kind": "DeleteOptions",
+        "propagationPolicy": write.propagation,
+        **({"dryRun": ["All"]} if write.dry_run else {}),
+        **({"preconditions": preconditions} if preconditions else {}),
+    }
 
 
 def _selectors(labels: str, fields: str) -> list[tuple[str, str]]:
@@ -325,12 +218,12 @@ def _selectors(labels: str, fields: str) -> list[tuple[str, str]]:
     return [(key, value) for key, value in pairs if value]
 
 
-def _write_query(how: Write) -> list[tuple[str, str]]:
-    query = [("fieldManager", how.manager), ("fieldValidation", how.validation)]
-    return query + ([("dryRun", "All")] if how.dry_run else [])
-
-
-# Access reviews: the permissions of the current user, requested once per namespace and cached.
+def _write_query(write: Write) -> list[tuple[str, str]]:
+    if write.verb is WriteVerb.DELETE:
+        return []
+    query = [("fieldManager", write.manager), ("fieldValidation", write.validation)]
+    query += [("dryRun", "All")] if write.dry_run else []
+    return query + ([("force", str(write.force).lower())] if write.verb is WriteVerb.APPLY else [])
 
 
 _ROOT = "/apis/authorization.k8s.io/v1"

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from kymatui.adapters.kube.api.client import Client, PatchType, Reviews, Write
+from kymatui.adapters.kube.api.client import Client, Reviews
 from kymatui.adapters.kube.objects.api_resource import ApiResource
 from kymatui.adapters.kube.transport.streams import AnswerStream
 from kymatui.adapters.kube.watch.object_changes import WatchedChanges
 from kymatui.adapters.kube.watch.object_recording import WatchedObjects
 from kymatui.adapters.kube.watch.projections import MetadataOnly
 from kymatui.adapters.kube.watch.watch_reader import UNATTENDED, WatchTiming
-from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.logs.log_query import LogQuery
-from kymatui.engine.cluster.ports import FIELD_MANAGER, Object, PatchKind, ServedKind
+from kymatui.engine.cluster.ports import Object, ServedKind, Write, Writes
 from kymatui.errors import NotFoundError
 
 T = TypeVar("T")
 _FRESH = 10.0
 """Seconds for which it is taken for granted that no kind has come."""
-_PATCHES = {PatchKind.JSON: PatchType.JSON, PatchKind.MERGE: PatchType.MERGE}
 
 
 # and nothing else: a server that cannot answer so shall refuse, and not send the data
@@ -45,7 +43,7 @@ class ReviewedCluster:
         return any(self._reviews.may_write(namespace) for namespace in namespaces)
 
 
-class KubeCluster(ReviewedCluster):
+class KubeCluster(ReviewedCluster, Writes):
     """Implements `kymatui.engine.cluster.ports.Cluster`; threads may share it.
 
     `unattended` is for programs whose watches no one sees standing still.
@@ -162,108 +160,8 @@ class KubeCluster(ReviewedCluster):
 
     # writing
 
-    def apply(
-        self,
-        body: Mapping[str, Any],
-        *,
-        manager: str = FIELD_MANAGER,
-        force: bool = False,
-        dry_run: bool = False,
-        cancel: threading.Event | None = None,
-    ) -> Object:
-        how = Write(dry_run=dry_run, force=force, manager=manager)
-
-        def write(resource: ApiResource) -> Object:
-            return self.client.apply(resource, body, how=how, cancel=cancel)
-
-        return self._write(read_ref(body), write, dry_run=dry_run)
-
-    def create(
-        self,
-        body: Mapping[str, Any],
-        *,
-        manager: str = FIELD_MANAGER,
-        dry_run: bool = False,
-        cancel: threading.Event | None = None,
-    ) -> Object:
-        how, ref = Write(dry_run=dry_run, manager=manager), read_ref(body)
-
-        def write(resource: ApiResource) -> Object:
-            return self.client.create(resource, body, ref.namespace, how=how, cancel=cancel)
-
-        return self._write(ref, write, dry_run=dry_run)
-
-    def update(
-        self,
-        body: Mapping[str, Any],
-        *,
-        manager: str = FIELD_MANAGER,
-        subresource: str = "",
-        cancel: threading.Event | None = None,
-    ) -> Object:
-        how = Write(manager=manager)
-
-        def write(resource: ApiResource) -> Object:
-            return self.client.update(resource, body, subresource=subresource, how=how, cancel=cancel)
-
-        return self._write(read_ref(body), write)
-
-    def patch(
-        self,
-        ref: ObjectRef,
-        patch: Mapping[str, Any] | Sequence[Mapping[str, Any]],
-        kind: PatchKind,
-        *,
-        manager: str = FIELD_MANAGER,
-        subresource: str = "",
-        dry_run: bool = False,
-        cancel: threading.Event | None = None,
-    ) -> Object:
-        # A status is written for all versions of the CRD; ignore the fields that this version does not have.
-        validation = "Ignore" if subresource == "status" else "Strict"
-        how = Write(dry_run=dry_run, manager=manager, validation=validation)
-
-        def write(resource: ApiResource) -> Object:
-            return self.client.patch(
-                resource,
-                ref.name,
-                patch,
-                _PATCHES[kind],
-                ref.namespace,
-                subresource=subresource,
-                how=how,
-                cancel=cancel,
-            )
-
-        return self._write(ref, write, dry_run=dry_run)
-
-    def delete(
-        self,
-        ref: ObjectRef,
-        *,
-        uid: str = "",
-        resource_version: str = "",
-        propagation: str = "Background",
-        dry_run: bool = False,
-        cancel: threading.Event | None = None,
-    ) -> bool:
-        def write(resource: ApiResource) -> Object:
-            return self.client.delete(
-                resource,
-                ref.name,
-                ref.namespace,
-                propagation=propagation,
-                uid=uid,
-                resource_version=resource_version,
-                dry_run=dry_run,
-                cancel=cancel,
-            )
-
-        return self._of_kind(ref.kind, write).get("kind") == "Status" and not dry_run
-
-    def _write(self, ref: ObjectRef, write: Callable[[ApiResource], Object], *, dry_run: bool = False) -> Object:
-        """Write one object and return the server's answer; all writes but deletions come through here."""
-        return self._of_kind(ref.kind, write)
+    def write(self, write: Write, *, cancel: threading.Event | None = None) -> Object:
+        return self._of_kind(write.ref.kind, lambda resource: self.client.write(resource, write, cancel))
 
     def _of_kind(self, gvk: GroupVersionKind, call: Callable[[ApiResource], T]) -> T:
         """Call with the kind's resource. On a 404 about the kind, read discovery again and call once more."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Final
 
-from kymatui.adapters.kube.objects.api_resource import ApiResource
+from msgspec.structs import replace
+
 from kymatui.adapters.kube.watch.remembering_cluster import RememberingCluster
 from kymatui.domain.kubernetes.object_meta import OPERATOR, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.cluster.ports import Object, PatchKind
+from kymatui.engine.cluster.ports import Object, Write, WriteVerb
 from kymatui.engine.cluster.request_scope import current_scope
 
 _LOCKED: Final = frozenset({"Kyma", "Manifest"})
@@ -42,23 +43,22 @@ class LockedCluster(RememberingCluster):
             )
         ]
 
-    def apply(self, body: Mapping[str, Any], **how: Any) -> Object:
-        return super().apply({**body, "metadata": _locked(read_ref(body), body["metadata"])}, **how)
+    def write(self, write: Write, *, cancel: threading.Event | None = None) -> Object:
+        answer = super().write(_with_lock(write), cancel=cancel)
+        return answer if write.verb is WriteVerb.DELETE else _seen(answer)
 
-    def patch(
-        self, ref: ObjectRef, patch: Mapping[str, Any] | Sequence[Mapping[str, Any]], kind: PatchKind, **how: Any
-    ) -> Object:
-        if isinstance(patch, Mapping):
-            metadata = _locked(ref, patch.get("metadata") or {})
-            patch = {**patch, "metadata": metadata} if metadata else patch
-        return super().patch(ref, patch, kind, **how)
 
-    def delete(self, ref: ObjectRef, *, resource_version: str = "", **how: Any) -> bool:
-        version = resource_version or _locked(ref, {}).get("resourceVersion", "")
-        return super().delete(ref, resource_version=version, **how)
-
-    def _write(self, ref: ObjectRef, write: Callable[[ApiResource], Object], *, dry_run: bool = False) -> Object:
-        return _seen(super()._write(ref, write, dry_run=dry_run))
+def _with_lock(write: Write) -> Write:
+    """Return the write with the version of its object that was read under the term, where it has none itself."""
+    version = current_scope().versions.get(write.ref) if write.ref.kind.group == OPERATOR else None
+    if not version:
+        return write
+    if write.verb is WriteVerb.DELETE:
+        return write if write.resource_version else replace(write, resource_version=version)
+    if write.verb in (WriteVerb.APPLY, WriteVerb.PATCH) and isinstance(write.body, Mapping):
+        metadata = {"resourceVersion": version, **(write.body.get("metadata") or {})}
+        return replace(write, body={**write.body, "metadata": metadata})
+    return write
 
 
 def _seen(body: Object) -> Object:
@@ -67,9 +67,3 @@ def _seen(body: Object) -> Object:
     if scope.term is not None and body.get("kind") in _LOCKED:
         scope.versions[read_ref(body)] = str(body["metadata"].get("resourceVersion") or "")
     return body
-
-
-def _locked(ref: ObjectRef, metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return metadata with the version of an object that was read under the term."""
-    version = current_scope().versions.get(ref) if ref.kind.group == OPERATOR else None
-    return {"resourceVersion": version, **metadata} if version else dict(metadata)

@@ -12,12 +12,11 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec import Struct
 
-from kymatui.adapters.kube.objects.api_resource import ApiResource
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.adapters.kube.watch.object_changes import WatchedChanges
 from kymatui.domain.kubernetes.object_meta import OPERATOR
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.cluster.ports import Object
+from kymatui.engine.cluster.ports import Object, Write, WriteVerb
 
 _REMEMBERED: Final = frozenset({"Kyma", "Manifest", "ModuleReleaseMeta"})
 RUNTIME_KINDS: Final = frozenset({"Kyma"})
@@ -101,9 +100,12 @@ class RememberingCluster(KubeCluster):
             any(stream.versions_of(ref)) for stream in streams
         )
 
-    def delete(self, ref: ObjectRef, **how: Any) -> bool:
-        self._memory.forget(ref)
-        return super().delete(ref, **how)
+    def write(self, write: Write, *, cancel: threading.Event | None = None) -> Object:
+        send = partial(super().write, write, cancel=cancel)
+        if write.verb is WriteVerb.DELETE:
+            self._memory.forget(write.ref)
+            return send()
+        return send() if write.dry_run or not self._is_remembered(write.ref) else self._remember(write.ref, send)
 
     def _followed(self) -> list[WatchedChanges]:
         with self._opening:
@@ -113,10 +115,6 @@ class RememberingCluster(KubeCluster):
         """Return the versions that the watches know, empty if one of them does not see the object."""
         versions = [version for changes in self._followed() for version in changes.versions_of(ref)]
         return frozenset(filter(None, versions)) if all(versions) else frozenset()
-
-    def _write(self, ref: ObjectRef, write: Callable[[ApiResource], Object], *, dry_run: bool = False) -> Object:
-        send = partial(super()._write, ref, write, dry_run=dry_run)
-        return send() if dry_run or not self._is_remembered(ref) else self._remember(ref, send)
 
     def _remember(self, ref: ObjectRef, send: Callable[[], Answered]) -> Answered:
         """Ask the server and keep its answer; after an error, nothing is known any more."""

@@ -14,7 +14,6 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.logs.log_query import LogQuery
 from kymatui.domain.ownership import LIFECYCLE_APPLIER
 from kymatui.engine.cluster.ports import (
-    FIELD_MANAGER,
     OPERATOR_CREATOR,
     OPERATOR_FIELD_MANAGER,
     Changes,
@@ -23,6 +22,9 @@ from kymatui.engine.cluster.ports import (
     PatchKind,
     Recording,
     ServedKind,
+    Write,
+    Writes,
+    WriteVerb,
 )
 from kymatui.errors import (
     CancelledError,
@@ -42,7 +44,11 @@ from kymatui.sandbox.apimachinery.statuses import StatusError
 T = TypeVar("T")
 MANAGER: Final = "lifecycle-manager"
 """The field manager of hosted controllers: in the sample world they are lifecycle-manager."""
-_PATCHES: Final[Mapping[PatchKind, PatchType]] = {PatchKind.JSON: "json", PatchKind.MERGE: "merge"}
+_PATCHES: Final[Mapping[PatchKind, PatchType]] = {
+    PatchKind.JSON: "json",
+    PatchKind.MERGE: "merge",
+    PatchKind.STRATEGIC: "strategic",
+}
 _ERRORS: Final[Mapping[int, type[ClusterError]]] = {
     401: UnauthorizedError,
     403: ForbiddenError,
@@ -53,7 +59,7 @@ _ERRORS: Final[Mapping[int, type[ClusterError]]] = {
 }
 
 
-class LocalCluster:
+class LocalCluster(Writes):
     """Implements `kymatui.engine.cluster.ports.Cluster`; it is not thread-safe.
 
     `applier` and `creator` are the field managers of what the operator applies and creates.
@@ -145,114 +151,39 @@ class LocalCluster:
 
     # -- writing
 
-    def apply(
-        self,
-        body: Mapping[str, Any],
-        *,
-        manager: str = FIELD_MANAGER,
-        force: bool = False,
-        dry_run: bool = False,
-        cancel: threading.Event | None = None,
-    ) -> Object:
-        ref = self._writable(body, dry_run)
+    def write(self, write: Write, *, cancel: threading.Event | None = None) -> Object:
+        if write.dry_run:
+            _refuse("dry runs")
+        return self._call(write.ref.kind, lambda resource: self._send(resource, write), cancel)
 
-        def write(resource: str) -> Object:
-            return self._as(manager, self._applier).patch(
-                resource,
-                ref.name,
-                body,
-                namespace=ref.namespace,
-                type="apply",
-                force=force,
-                version=ref.kind.version,
-            )
-
-        return self._call(ref.kind, write, cancel)
-
-    def create(
-        self,
-        body: Mapping[str, Any],
-        *,
-        manager: str = FIELD_MANAGER,
-        dry_run: bool = False,
-        cancel: threading.Event | None = None,
-    ) -> Object:
-        ref = self._writable(body, dry_run)
-        return self._call(
-            ref.kind,
-            lambda resource: self._as(manager, self._creator).create(
-                resource, body, namespace=ref.namespace, version=ref.kind.version
-            ),
-            cancel,
+    def _send(self, resource: str, write: Write) -> Object:
+        """Send a write under the field manager that its own one is in the sample world."""
+        ref, client, version = write.ref, self._as(write), write.ref.kind.version
+        match write.verb:
+            case WriteVerb.CREATE:
+                return client.create(resource, _object(write), namespace=ref.namespace, version=version)
+            case WriteVerb.UPDATE:
+                return client.update(resource, _object(write), subresource=write.subresource, version=version)
+            case WriteVerb.DELETE:
+                return client.delete(
+                    resource,
+                    ref.name,
+                    namespace=ref.namespace,
+                    propagation=write.propagation,
+                    uid=write.uid,
+                    resource_version=write.resource_version,
+                    version=version,
+                )
+        return client.patch(
+            resource,
+            ref.name,
+            write.body,
+            namespace=ref.namespace,
+            type="apply" if write.verb is WriteVerb.APPLY else _PATCHES[write.patch],
+            subresource=write.subresource,
+            force=write.force,
+            version=version,
         )
-
-    def update(
-        self,
-        body: Mapping[str, Any],
-        *,
-        manager: str = FIELD_MANAGER,
-        subresource: str = "",
-        cancel: threading.Event | None = None,
-    ) -> Object:
-        ref = self._writable(body)
-        return self._call(
-            ref.kind,
-            lambda resource: self._as(manager).update(
-                resource, body, subresource=subresource, version=ref.kind.version
-            ),
-            cancel,
-        )
-
-    def patch(
-        self,
-        ref: ObjectRef,
-        patch: Mapping[str, Any] | Sequence[Mapping[str, Any]],
-        kind: PatchKind,
-        *,
-        manager: str = FIELD_MANAGER,
-        subresource: str = "",
-        dry_run: bool = False,
-        cancel: threading.Event | None = None,
-    ) -> Object:
-        _require_write(dry_run)
-
-        def write(resource: str) -> Object:
-            return self._as(manager).patch(
-                resource,
-                ref.name,
-                patch,
-                namespace=ref.namespace,
-                type=_PATCHES[kind],
-                subresource=subresource,
-                version=ref.kind.version,
-            )
-
-        return self._call(ref.kind, write, cancel)
-
-    def delete(
-        self,
-        ref: ObjectRef,
-        *,
-        uid: str = "",
-        resource_version: str = "",
-        propagation: str = "Background",
-        dry_run: bool = False,
-        cancel: threading.Event | None = None,
-    ) -> bool:
-        _require_write(dry_run)
-
-        def write(resource: str) -> Object:
-            return self._client.delete(
-                resource,
-                ref.name,
-                namespace=ref.namespace,
-                propagation=propagation,
-                uid=uid,
-                resource_version=resource_version,
-                version=ref.kind.version,
-            )
-
-        return self._call(ref.kind, write, cancel).get("kind") == "Status"
 
     def allowed(self, verb: str, gvk: GroupVersionKind, namespace: str = "", name: str = "") -> bool:
         return True  # the in-process client is of system:masters
@@ -262,15 +193,13 @@ class LocalCluster:
 
     # -- requests
 
-    def _as(self, manager: str, operator: str = MANAGER) -> LocalClient:
-        name = {OPERATOR_FIELD_MANAGER: operator, OPERATOR_CREATOR: LIFECYCLE_APPLIER}.get(manager, manager)
+    def _as(self, write: Write) -> LocalClient:
+        if write.verb is WriteVerb.DELETE:
+            return self._client
+        operator = {WriteVerb.APPLY: self._applier, WriteVerb.CREATE: self._creator}.get(write.verb, MANAGER)
+        names = {OPERATOR_FIELD_MANAGER: operator, OPERATOR_CREATOR: LIFECYCLE_APPLIER}
+        name = names.get(write.manager, write.manager)
         return self._writers.setdefault(name, self._client.named(name))
-
-    def _writable(self, body: Mapping[str, Any], dry_run: bool = False) -> ObjectRef:
-        _require_write(dry_run)
-        metadata = body.get("metadata") or {}
-        kind = GroupVersionKind.of(str(body.get("apiVersion") or ""), str(body.get("kind") or ""))
-        return ObjectRef(kind, str(metadata.get("namespace") or ""), str(metadata.get("name") or ""))
 
     def _call(self, gvk: GroupVersionKind, call: Callable[[str], T], cancel: threading.Event | None) -> T:
         if cancel is not None and cancel.is_set():
@@ -285,9 +214,9 @@ def _refuse(what: str) -> NoReturn:
     raise InvalidError(f"controllers inside the sandbox have no {what}")
 
 
-def _require_write(dry_run: bool) -> None:
-    if dry_run:
-        _refuse("dry runs")
+def _object(write: Write) -> Mapping[str, Any]:
+    assert isinstance(write.body, Mapping)
+    return write.body
 
 
 def _served(resource: ResourceOfKind) -> ServedKind:
