@@ -159,7 +159,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "fleet": (
         "kymatui fleet",
         "kymatui fleet --module keda@1.5.0 --plan azure",
-        "kymatui fleet --drifting -l region=eu-central-1 -o json",
+        "kymatui fleet --drifting -l kyma-project.io/region=eu-central-1 -o json",
         "kymatui fleet --group region",
     ),
     "matrix": ("kymatui matrix", "kymatui matrix keda nats", "kymatui matrix --plan azure -o json"),

@@ -78,7 +78,7 @@ COLUMNS: Final = (
         "CHECKS",
         7,
         priority=3,
-        help="which source decided the state",
+        help="what decided the state: rules that match (2/4 of customStateCheck), manager, status",
         json=["stateSource", "checks"],
         also=("DECIDED BY",),
         wide=True,

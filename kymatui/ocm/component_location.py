@@ -76,7 +76,8 @@ def check_name(name: str) -> None:
         raise DescriptorError(f"component name {name[:40]!r}… is longer than {LONGEST_NAME} characters")
     if not _NAME.fullmatch(name):
         raise DescriptorError(
-            f"{name!r} is not a component name", hint="write DOMAIN/PATH in lower case: kyma-project.io/module/keda"
+            f"{name!r} is not a component name",
+            hint="write DOMAIN/PATH in lower case, the domain ends in two letters or more: kyma-project.io/module/keda",
         )
 
 

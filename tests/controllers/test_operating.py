@@ -122,7 +122,9 @@ def test_the_second_operator_waits_for_the_first_and_says_for_whom(desk: Desk) -
         another = replace(desk.context, watches=DependencyWatches())
         with operator(another, desk.ref.namespace) as second:
             eventually(lambda: bool(second.said), "the second waits", 60)
-            assert re.fullmatch(r"on standby; holder of the Lease kube-system/kymatui\.operator: \S.*", second.said[0])
+            assert re.fullmatch(
+                r"standby: \S.* works; starts when its Lease kube-system/kymatui\.operator ends", second.said[0]
+            )
             assert second.told == []
             first.stop()
             put(desk, "shared", "2")

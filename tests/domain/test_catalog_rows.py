@@ -470,7 +470,10 @@ def test_rules_decide_and_differing_modes_are_a_problem() -> None:
     assert (found.state, found.state_source) == (State.READY, StateSource.RULES)
     assert [item.klm.state.value for item in found.checked] == ["Ready"]
     assert [item.strict.state.value for item in found.checked] == ["Processing"]
-    assert any("the documented evaluation gives Processing" in problem.message for problem in found.problems)
+    assert any(
+        "says Ready, by the documentation of customStateCheck it is Processing" in problem.message
+        for problem in found.problems
+    )
 
 
 def test_the_gate_holds_the_rules_back() -> None:

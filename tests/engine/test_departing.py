@@ -11,12 +11,13 @@ from kymatui.domain.ownership import ObjectOwnership
 from kymatui.engine.deletion.deletion_state import (
     DeletionState,
     ManagedBy,
+    NextStep,
     expected,
     explain_finalizers,
     new_manager_since,
 )
 from kymatui.engine.inventory.managed_resources import ManagedObject, ManagedObjects
-from kymatui.ui.presenters.plans.deletion_stages import deletion_rows
+from kymatui.ui.presenters.plans.deletion_stages import deletion_rows, stage_lines
 
 LEFT = ManagedObjects((ManagedObject(ObjectRef(GroupVersionKind("e.org", "v1", "Thing"), "default", "a"), "1"),))
 
@@ -59,6 +60,28 @@ def test_what_is_left_without_a_manager_can_be_deleted_as_it_is_or_by_its_manage
     assert "finalizers are not removed and nothing is cleaned up. Install mod again" in ALONE.advice
     assert seen(ManagedBy.NOBODY, remaining=ManagedObjects()).advice == ""
     assert DIRECT.advice == ""
+
+
+def test_stages_that_are_done_stay_as_they_were_when_the_module_is_gone() -> None:
+    thing = next(iter(LEFT.instances))
+    begun = seen(ManagedBy.KYMA, requested=True)
+    assert begun.theirs == (thing,)
+    waits = replace(begun, remaining=ManagedObjects())
+    gone = DeletionState("kcp", "mod", ManagedBy.NOBODY, remaining=ManagedObjects())
+    assert gone.next_step() is NextStep.GONE
+    for state in (waits, gone):
+        lines = [line for line, _ in stage_lines(state, begun=begun)]
+        assert "2.0.0, managed by" in lines[0]
+        assert [line.partition("  ")[0][2:] for line in lines[:5]] == [
+            "1 Installed module",
+            "2 Count managed objects",
+            "3 Delete them",
+            "4 Wait for their deletion",
+            "5 Remove from the Kyma",
+        ]
+        assert lines[2][0] == lines[3][0] == lines[0][0], "done, and not skipped"
+    assert len({line[0] for line, _ in stage_lines(gone, begun=begun)}) == 1, "all done"
+    assert not any("left" in line for line, _ in stage_lines(gone, begun=begun)[4:])
 
 
 def test_what_keeps_the_finalizers_is_what_blocks_the_deletion_and_else_the_manager() -> None:

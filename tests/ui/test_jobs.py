@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from msgspec.structs import replace
 from textual.pilot import Pilot
 
 from kymatui.actions.jobs import JobReport, JobSpec
+from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.plans.jobs import Job, JobState, LogLine, module_key
+from kymatui.engine.cluster.ports import Cluster
 from kymatui.engine.jobs.job_records import JobRecord
 from kymatui.engine.jobs.journal import JobHeading, JournalEntry, JournalMark
 from kymatui.errors import PartlyDoneError, RefusedError
@@ -24,7 +26,8 @@ from kymatui.ui.screens.catalog_screen import CatalogScreen
 from kymatui.ui.screens.jobs_screen import JobScreen, JobsScreen
 from kymatui.ui.widgets.top_line import TopLine
 from tests.ui.driving import SIZE, cell, ready, shown, text, until
-from tests.ui.worlds import StillSession, app_on, world
+from tests.ui.fleets import StillFleet, fleet_app
+from tests.ui.worlds import SilentCluster, StillSession, app_on, world
 
 LONG = 60.0
 
@@ -180,6 +183,38 @@ async def test_what_was_cut_off_is_told_at_the_start_and_gone_on_with(monkeypatc
         assert app.shown is not None
         app.shown.command_line.run("resume")
         await until(pilot, lambda: app.shown is not None and app.shown.step == ScreenStep("delete", "keda"))
+
+
+class IdentifiedCluster(SilentCluster):
+    """A control plane with an identity."""
+
+    name = "kcp-prod"
+
+    def __init__(self, uid: str) -> None:
+        self._uid = uid
+
+    def get(self, ref: ObjectRef, *, cancel: object = None) -> dict[str, Any]:
+        del ref, cancel
+        return {"metadata": {"uid": self._uid}}
+
+
+async def test_an_interrupted_campaign_is_on_its_control_plane_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    step = JournalEntry(1.0, "dead", JournalMark.BEGUN, "runtime", "kcp-system/skr")
+    options = {"channel": "fast", "runtimes": "kcp-system/skr"}
+    heading = JobHeading("channel", ("keda",), options, "move keda", "kcp-prod", "uid-1")
+    interrupt(monkeypatch, JobRecord("0a1b2c", heading, 0.0, "dead", None, (step,)))
+    reported = {}
+    for uid in ("uid-1", "uid-2"):
+        fleet = StillFleet()
+        fleet.home = cast("Cluster", IdentifiedCluster(uid))
+        async with fleet_app(fleet).run_test(size=SIZE) as pilot:
+            app = await ready(pilot)
+            await until(pilot, lambda: app.jobs.is_read)  # noqa: B023 (awaited in the same turn)
+            reported[uid] = [record.number for record in app.jobs.interrupted]
+            await pilot.press("J")
+            await until(pilot, lambda: app.shown is not None and app.shown.step.kind == "jobs")  # noqa: B023
+            assert app.screen.has_class("-empty") is (uid == "uid-2"), "no word of no jobs while one waits"
+    assert reported == {"uid-1": ["0a1b2c"], "uid-2": []}
 
 
 async def test_an_edit_that_was_followed_is_followed_again_and_not_made_twice(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from textual.pilot import Pilot
 from kymatui.actions.modules.install_choices import InstallStatus
 from kymatui.domain.inventories import Inventory, Origin
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
-from kymatui.domain.plans.plan_preview import PlannedChange, Preview, PreviewAnswer, PreviewVerdict
+from kymatui.domain.plans.plan_preview import PlannedChange, Preview, PreviewAnswer, PreviewLine, PreviewVerdict
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.plans.diff import FieldDiff
 from kymatui.engine.plans.plan import Action, Intent, Plan, Step
@@ -24,7 +24,7 @@ from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
 from kymatui.ui.presenters.plans.install_preview import object_diff, preview_install
 from kymatui.ui.widgets.plan_widgets import DiffView, PlanTable
-from tests.ui.driving import SIZE, ready, text
+from tests.ui.driving import SIZE, ready, text, until
 from tests.ui.previews import LINES, PREVIEW
 from tests.ui.worlds import StillSession, app_on, world
 
@@ -79,6 +79,22 @@ async def test_what_destroys_is_counted_first_and_the_difference_follows_the_cur
     assert app.screen.query_one(PlanTable).cursor_key == "2"
     await asked.press("o")
     assert len(lines(app)) == sum(line.mark is not PlannedChange.SAME for line in LINES)
+
+
+async def test_lines_without_differences_have_the_whole_width_and_toasts_do_not_cover_the_warnings(
+    pilot: Pilot[Any],
+) -> None:
+    long = PreviewLine(PlannedChange.DELETE, f"CustomResourceDefinition {'a' * 60}.example.com", "not in this version")
+    pilot.app.notify("context prod-eu", timeout=600)
+    pilot.app.push_screen(PlanScreen(replace(PREVIEW, lines=(long,))))
+    await until(pilot, lambda: bool(pilot.app.screen.query(PlanTable)))
+    await until(pilot, lambda: bool(pilot.app.screen.query_one(PlanTable).size.width))
+    screen = pilot.app.screen
+    panes, table, detail = (screen.query_one(name) for name in ("#plan-panes", "#plan-lines", "#plan-diff"))
+    assert table.size.width == panes.size.width
+    assert detail.region.y >= table.region.bottom
+    assert table.size.height >= 1
+    assert not list(pilot.app._notifications)
 
 
 async def test_what_must_be_agreed_to_is_ticked_and_typed_before_anybody_is_asked(pilot: Pilot[Any]) -> None:

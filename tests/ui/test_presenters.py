@@ -67,7 +67,7 @@ def facts(found: Any) -> Mapping[str, str]:
 
 def test_declared_observed_and_reported_stand_side_by_side() -> None:
     warning = row("btp-operator")
-    assert facts(module_facts.declared(warning, CATALOG))["channel"] == "regular (predefined)"
+    assert facts(module_facts.declared(warning, CATALOG))["channel"] == "regular (the Kyma's channel)"
     assert facts(module_facts.observed(warning, b.NOW))["drift"] == "1 minor behind"
     reported = facts(module_facts.reported(warning))
     assert (reported["Kyma"], reported["Manifest"], reported["manager"]) == ("▲ Warning", "–", "● Ready")

@@ -66,7 +66,7 @@ class InstallStatus(Struct, frozen=True):
 
 
 class InstallSelection(Struct, frozen=True):
-    """What can be done of what was asked for, and of the rest why not: "istio: it is managed by …"."""
+    """Valid requests, and the reason of each excluded one: "istio: it is managed by …"."""
 
     requests: tuple[InstallRequest, ...]
     left_out: tuple[str, ...]
@@ -282,7 +282,7 @@ def _cut_off_adoption(known: Inventory) -> InstallRequest:
 def _choices(
     keys: Iterable[Key], choice: Callable[[Key], InstallRequest], name: Callable[[Key], str] = str
 ) -> InstallSelection:
-    """Return what can be chosen, and of the rest why not."""
+    """Split the names into valid requests and reasons for exclusion."""
     requests, left_out = [], []
     for key in keys:
         try:

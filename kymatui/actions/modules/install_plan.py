@@ -66,7 +66,7 @@ class InstallRequest(Struct, frozen=True):
 
     namespace   "" where the source says it; for charts and files the session's
     document    the default resource, or the values of a chart; None: as the source has it
-    direct      also past a lifecycle-manager that offers it, or may
+    direct      install even if lifecycle-manager could manage it
     signers     whose signature is asked for; None: nobody's
     """
 

@@ -219,7 +219,7 @@ class ManifestAction:
         )
 
     def propose_newest(self, modules: Sequence[str]) -> tuple[list[ManifestProposal], list[str]]:
-        """Return the newest stable version of each, where that changes something; and of the rest why not."""
+        """Return the newest stable version of each module that it changes, and the reasons of the others."""
         proposals, left_out = [], []
         for module in modules:
             try:

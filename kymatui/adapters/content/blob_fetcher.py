@@ -91,7 +91,7 @@ class BlobFetcher:
         where = parse_reference(f"{repository}@{digest}")
         if insecure and self._insecure is not None and where.registry not in self._insecure:
             raise RegistryError(
-                f"{where.registry} would be accessed without TLS, which is not allowed",
+                f"{where.registry} has no TLS",
                 hint=f"allow it with --insecure-registry {where.registry}",
             )
 

@@ -33,8 +33,8 @@ def deletion_text(state: DeletionState, form: str, *, cascade: bool, is_refused:
         parts.append(paragraph(state.refusal, form))
     parts += remaining_parts(state, form, cascade=cascade)
     if state.warning:
-        options = f"(--way let|ignore|unmanage; selected: {state.handling.value})"
-        parts.append(paragraph(f"warning: {state.warning} {options}", form))
+        who = "--way let: lifecycle-manager deletes the default CR, ignore: kymatui does, unmanage: it stays"
+        parts.append(paragraph(f"warning: {state.warning} ({who}; now: {state.handling.value})", form))
     if state.advice:
         parts.append(paragraph(f"warning: {state.advice}", form))
     parts += [paragraph(f"warning: {text}", form) for text in state.foreseen]

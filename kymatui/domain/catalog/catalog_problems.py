@@ -72,8 +72,8 @@ def _row_problems(
     for item in checked:
         if item.differs:
             message = (
-                f"{item.resource}: lifecycle-manager's evaluation of customStateCheck gives {item.klm.state}, "
-                f"the documented evaluation gives {item.strict.state}"
+                f"{item.resource}: lifecycle-manager says {item.klm.state}, by the documentation of customStateCheck "
+                f"it is {item.strict.state}. The module's publisher should repair the rule"
             )
             yield Problem(Severity.WARNING, message, Actor.CATALOG, module, item.resource)
     if ready is not None and ready.scaled_to_zero:

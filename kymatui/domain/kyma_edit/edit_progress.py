@@ -72,7 +72,7 @@ class EditProgress(Struct, frozen=True):
     phase: EditPhase = EditPhase.ACCEPTED
 
 
-NOT_VISIBLE: Final = "accepted; not visible in the cluster yet"
+NOT_VISIBLE: Final = "Kyma edited; waiting for lifecycle-manager to react"
 
 
 def progress_with_keeper(progress: EditProgress, catalog: Catalog) -> EditProgress:

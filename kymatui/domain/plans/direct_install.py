@@ -138,7 +138,7 @@ def adoptable_row(row: ModuleRow | None, name: str, version: str = "") -> Module
     installed than requested: fields that only the installed version has would then remain without an owner.
     """
     if row is None or row.presence in (Presence.NOT_INSTALLED, Presence.ORPHAN):
-        raise RefusedError(f"{name} is not installed, so it cannot be adopted", hint=f"`kymatui install {name}`")
+        raise RefusedError(f"{name} is not installed", hint=f"`kymatui install {name}`")
     if row.presence is Presence.UNMANAGED and row.reports.kyma not in ("", State.UNMANAGED):
         raise RefusedError(
             f"{row.keeper} has not released {name} yet: the Kyma reports {row.reports.kyma}",

@@ -9,7 +9,7 @@ from kymatui.domain.kyma.states import StateSource
 from kymatui.domain.versions import refusals as r
 from kymatui.domain.versions.drift import Drift, DriftKind
 from kymatui.domain.versions.refusals import Refusal
-from kymatui.domain.versions.resolution import ConventionNote
+from kymatui.domain.versions.resolution import ChannelSource, ConventionNote
 
 
 def window_words(window: MaintenanceWindow | None) -> str:
@@ -131,6 +131,18 @@ def drift_words(drift: Drift) -> str:
             return "incomplete"
         case DriftKind.NONE:
             return ""
+
+
+def channel_source_words(source: ChannelSource) -> str:
+    """Return where a channel comes from, in words."""
+    return {
+        ChannelSource.OVERRIDDEN: "the module's own in the Kyma",
+        ChannelSource.PREDEFINED: "the Kyma's channel",
+        ChannelSource.DEFAULT: "the default channel",
+        ChannelSource.STATUS: "from the Kyma's status",
+        ChannelSource.MANIFEST: "from the Manifest",
+        ChannelSource.UNKNOWN: "unknown source",
+    }[source]
 
 
 def source_words(source: StateSource) -> str:

@@ -303,8 +303,10 @@ def expected(state: DeletionState) -> str:
     return f"{state.manager} has to remove the finalizers and is running: read its logs (`kymatui logs {state.module}`)"
 
 
-def deletion_stages(departure: DeletionState, *, accept_unknown: bool = False) -> tuple[DeletionStage, ...]:
-    """Return all stages with the current one marked."""
+def deletion_stages(
+    departure: DeletionState, *, accept_unknown: bool = False, begun: DeletionState | None = None
+) -> tuple[DeletionStage, ...]:
+    """Return all stages with the current one marked; completed ones stay as they were in `begun`, an earlier state."""
     step = departure.next_step(accept_unknown=accept_unknown)
     theirs, going = (
         len(departure.theirs),
@@ -314,14 +316,18 @@ def deletion_stages(departure: DeletionState, *, accept_unknown: bool = False) -
     remaining_count = f"{theirs} left" if theirs else "none"
     count = len(departure.remaining.unknown)
     unknown = f", {count} {'kinds' if count > 1 else 'kind'} unknown" if count else ""
+    is_gone = step is NextStep.GONE and begun is not None
+    known = begun if begun is not None and is_gone else departure
+    last = [(title, "") for title, _ in _last_part(known)] if is_gone else _last_part(known)
     titles = [
-        ("Installed module", f"{departure.installed}, {departure.managed_by.message}".removeprefix(", ")),
+        ("Installed module", f"{known.installed}, {known.managed_by.message}".removeprefix(", ")),
         ("Count managed objects", remaining_count + unknown),
         ("Delete them", f"{theirs - going} to delete" if theirs else ""),
         ("Wait for their deletion", f"{going} being deleted" if going else ""),
-        *_last_part(departure),
+        *last,
     ]
-    skipped = {2, 3} if not theirs else set()
+    had_objects = theirs or (begun is not None and begun.theirs)
+    skipped = set() if had_objects else {2, 3}
     return tuple(
         DeletionStage(title, _progressed(number, at, skipped), words) for number, (title, words) in enumerate(titles)
     )

@@ -128,7 +128,8 @@ class Lease:
             )
         self.waited = True
         if self._terms.standby:
-            report(f"on standby; holder of the Lease {self._ref.namespace}/{self._ref.name}: {holder}")
+            name = f"{self._ref.namespace}/{self._ref.name}"
+            report(f"standby: {holder} works; starts when its Lease {name} ends")
         else:
             report(f"waiting until {holder} has finished its change")
         self._clock.sleep(_LOOK, cancel)

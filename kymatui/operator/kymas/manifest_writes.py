@@ -106,7 +106,7 @@ class ManifestWrites:
 
     def _uninstall(self, ref: ObjectRef) -> NoReturn:
         self.delete(ref)
-        raise ModuleNotRemovedError(f"{ref} is being deleted: the Kyma may not have the module any more")
+        raise ModuleNotRemovedError(f"waiting for the deletion of {ref}")
 
     def delete(self, ref: ObjectRef) -> None:
         with contextlib.suppress(NotFoundError):

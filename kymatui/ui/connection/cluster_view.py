@@ -95,6 +95,11 @@ class ClusterView:
         return self.session
 
     @property
+    def control_plane(self) -> Cluster | None:
+        """Return the control plane whose fleet the view is of; None for a cluster with modules."""
+        return None
+
+    @property
     def kymas(self) -> Sequence[Object]:
         """Return the Kymas from the side where they are edited."""
         return self.snapshot.kymas if self.snapshot is not None else ()

@@ -157,8 +157,12 @@ class FleetView(ClusterView):
         return frozenset(key[0] for key in self.seen.picture.runtimes) if self.seen is not None else frozenset()
 
     @property
+    def control_plane(self) -> Cluster | None:
+        return self.fleet_link.session.home if self.fleet_link.session is not None else None
+
+    @property
     def written_clusters(self) -> Sequence[Cluster]:
-        return (self.fleet_link.session.home,) if self.fleet_link.session is not None else ()
+        return (self.control_plane,) if self.control_plane is not None else ()
 
     @property
     def connection(self) -> ConnectionStatus:

@@ -101,6 +101,7 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
         yield KeyBar(id="keys")
 
     def on_mount(self) -> None:
+        self.app.clear_notifications()  # they would cover the warnings of the plan
         self._draw()
         self._to_first_change()
         self.set_focus(next(iter(self.query(Input)), self.query_one(PlanTable)))

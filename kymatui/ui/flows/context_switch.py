@@ -103,6 +103,7 @@ class ContextSwitch:
         self.previous, self._here = self._here, name
         self._app.workers.cancel_group(self._app, "beside")  # what it still reports is about the context before
         self._open_context(lambda: session, _place(session))
+        self._app.clear_notifications()  # they are about the context before
         self._restart()
         self._app.notify(f"context {sanitize(name)}; `:ctx -` returns to {sanitize(self.previous)}")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from kymatui.engine.deletion.deletion_state import ModuleCRHandling
+from kymatui.engine.deletion.deletion_state import ModuleCRHandling, NextStep
 from kymatui.engine.deletion.uninstall_plan import DeletionScope
 from kymatui.errors import ConfigurationError, KymatuiError
 
@@ -49,12 +49,14 @@ class DeletionReader:
     """Reader of one module's deletion.
 
     seen   the last reading, None before the first
+    begun  the first reading with what was to delete: the stages that are done are displayed as they were in it
     error  why the last reading failed, "" if it did not; `state` is then out of date
     """
 
     def __init__(self, module: str) -> None:
         self._module = module
         self.state: DeletionState | None = None
+        self.begun: DeletionState | None = None
         self.error = ""
         self._reading = False
         self._wanted = True
@@ -85,7 +87,12 @@ class DeletionReader:
                 lambda: deletions.read_state(self._module, handling=handling, scope=scope)
             )
             self.error = ""
+            self._remember(self.state)
         except KymatuiError as error:
             self.error = str(error)
         finally:
             self._reading, self._read_at = False, time.monotonic()
+
+    def _remember(self, state: DeletionState) -> None:
+        if state.next_step() is not NextStep.GONE and (self.begun is None or (state.theirs and not self.begun.theirs)):
+            self.begun = state

@@ -174,9 +174,7 @@ def _values(standing: InstallStatus) -> Question:
 
 def _resource(standing: InstallStatus) -> Question:
     if standing.known is not None:
-        return Question(
-            "resource", "default CR", (ChoiceOption(_CREATE, "keep", "it is never applied again"),), _CREATE
-        )
+        return Question("resource", "default CR", (ChoiceOption(_CREATE, "keep", "it stays as it is"),), _CREATE)
     options = (
         ChoiceOption(_CREATE, "create", "only on the first installation"),
         ChoiceOption(_EDIT, "edit…", "as a form or YAML"),

@@ -29,12 +29,12 @@ from kymatui.ui.viewmodels.display_text import as_screen_commands
 
 if TYPE_CHECKING:
     from kymatui.actions.jobs import JobRunner, JobSpec
-    from kymatui.actions.session import Session
     from kymatui.domain.plans.cluster_target import ClusterTarget
     from kymatui.domain.plans.jobs import Job
     from kymatui.engine.jobs.job_records import JobRecord
     from kymatui.ui.base.screen_app import ScreenApp
     from kymatui.ui.connection.cluster_link import ClusterConnection
+    from kymatui.ui.connection.cluster_view import ClusterView
 
 Result = TypeVar("Result")
 JobRestart = Callable[[], Coroutine[Any, Any, None]]
@@ -46,23 +46,29 @@ _PATIENCE = 10.0  # seconds for running steps when the user quits
 _LONGEST = 3600.0  # seconds that a step can take; its session stays open for it
 
 
-def _interrupted_jobs(session: Session) -> tuple[JobRecord, ...]:
-    """Return the interrupted jobs on the cluster of a session, which is asked only if this machine has any."""
+def _interrupted_jobs(view: ClusterView) -> tuple[JobRecord, ...]:
+    """Return the interrupted jobs on the cluster of a view, which is asked only if this machine has any."""
     from kymatui.actions.jobs import job_cluster
     from kymatui.adapters.files.job_journals import interrupted
+    from kymatui.engine.cluster.cluster_identity import name_cluster
     from kymatui.engine.jobs.job_records import of_cluster
 
     if not interrupted():
         return ()
-    cluster = job_cluster(session)
+    if view.writing is not None:
+        cluster = job_cluster(view.writing)
+    elif view.control_plane is not None:
+        cluster = name_cluster(view.control_plane)
+    else:
+        return ()
     return of_cluster(interrupted(cluster.name), cluster)
 
 
 async def read_interrupted(app: ScreenApp, jobs: ScreenJobs) -> None:
     """Read the interrupted jobs on the displayed cluster from their journals."""
-    session = app.view.writing
-    if session is not None:
-        before, jobs.interrupted = jobs.interrupted, await jobs.in_thread(partial(_interrupted_jobs, session))
+    view = app.view
+    if view.writing is not None or view.control_plane is not None:
+        before, jobs.interrupted = jobs.interrupted, await jobs.in_thread(partial(_interrupted_jobs, view))
         if jobs.interrupted != before or not jobs.is_read:
             jobs.is_read = True
             jobs.publish(_INTERRUPTED, jobs.interrupted)  # so that the screen is drawn again

@@ -114,7 +114,7 @@ class DeletionScreen(FramedScreen):
         else:
             accept_unknown = self.choices.accept_unknown
             title.update(with_tone(*words.remaining_title(state, accept_unknown=accept_unknown), bold=True))
-            stages = words.stage_lines(state, accept_unknown=accept_unknown)
+            stages = words.stage_lines(state, accept_unknown=accept_unknown, begun=self.reader.begun)
             self.query_one("#stations", Static).update(tone_lines(stages))
             self.main_widget().show(words.deletion_rows(state, self.kymatui.clock()))
             self._show_notes()

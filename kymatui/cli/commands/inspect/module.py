@@ -38,7 +38,13 @@ def _text(row: ModuleRow, args: argparse.Namespace) -> str:
 
 def facts(row: ModuleRow) -> Iterator[tuple[str, str]]:
     """Yield label and value of all facts: first declared, then observed, then reported ones."""
-    from kymatui.domain.versions.messages import drift_words, note_words, refusal_words, source_words
+    from kymatui.domain.versions.messages import (
+        channel_source_words,
+        drift_words,
+        note_words,
+        refusal_words,
+        source_words,
+    )
 
     yield "module", row.name
     yield "origin", row.origin.value
@@ -48,7 +54,7 @@ def facts(row: ModuleRow) -> Iterator[tuple[str, str]]:
     yield "state decided by", source_words(row.state_source)
     yield "reason", row.reason.text
     yield "who acts", row.reason.actor.value
-    source = row.resolution.channel_source.value
+    source = channel_source_words(row.resolution.channel_source)
     yield "channel", row.text(RowFact.CHANNEL, f"{row.channel} ({source})" if row.channel else "")
     yield "channels", ", ".join(f"{channel}={version}" for channel, version in row.channels.items())
     yield "desired", row.text(RowFact.DESIRED, row.desired)

@@ -18,7 +18,7 @@ from kymatui.domain.snapshot.missing_lists import RowFact
 from kymatui.domain.snapshot.object_index import ObjectIndex
 from kymatui.domain.snapshot.snapshots import Object, Snapshot
 from kymatui.domain.versions.evidence import Evidence
-from kymatui.domain.versions.messages import drift_words, note_words, refusal_words, source_words
+from kymatui.domain.versions.messages import channel_source_words, drift_words, note_words, refusal_words, source_words
 from kymatui.lists.catalog_cells import TONES, format_age, state_cell
 from kymatui.lists.columns import ABSENT, SIGNS
 from kymatui.ui.viewmodels.display_text import Fact
@@ -62,7 +62,7 @@ def _managed_tone(module: ModuleRow) -> str:
 def _channel(module: ModuleRow) -> str:
     if not module.channel:
         return ABSENT
-    return f"{sanitize(module.channel)} ({module.resolution.channel_source})"
+    return f"{sanitize(module.channel)} ({channel_source_words(module.resolution.channel_source)})"
 
 
 def observed(module: ModuleRow, now: float) -> list[Fact]:

@@ -49,9 +49,11 @@ _WAYS = {
 }
 
 
-def stage_lines(state: DeletionState, *, accept_unknown: bool = False) -> list[tuple[str, str]]:
+def stage_lines(
+    state: DeletionState, *, accept_unknown: bool = False, begun: DeletionState | None = None
+) -> list[tuple[str, str]]:
     """Return one line per stage with its tone: sign, number, title and details."""
-    stages = deletion_stages(state, accept_unknown=accept_unknown)
+    stages = deletion_stages(state, accept_unknown=accept_unknown, begun=begun)
     return [
         (
             f"{_SIGNS[stage.progressed]} {number} {stage.title}"
