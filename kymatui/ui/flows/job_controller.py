@@ -29,6 +29,8 @@ from kymatui.ui.viewmodels.display_text import as_screen_commands
 
 if TYPE_CHECKING:
     from kymatui.actions.jobs import JobRunner, JobSpec
+    from kymatui.actions.session import Session
+    from kymatui.domain.plans.cluster_name import ClusterName
     from kymatui.domain.plans.cluster_target import ClusterTarget
     from kymatui.domain.plans.jobs import Job
     from kymatui.engine.jobs.job_records import JobRecord
@@ -46,9 +48,14 @@ _PATIENCE = 10.0  # seconds for running steps when the user quits
 _LONGEST = 3600.0  # seconds that a step can take; its session stays open for it
 
 
+def _job_cluster(session: Session) -> ClusterName:
+    from kymatui.actions.jobs import job_cluster
+
+    return job_cluster(session)
+
+
 def _interrupted_jobs(view: ClusterView) -> tuple[JobRecord, ...]:
     """Return the interrupted jobs on the cluster of a view, which is asked only if this machine has any."""
-    from kymatui.actions.jobs import job_cluster
     from kymatui.adapters.files.job_journals import interrupted
     from kymatui.engine.cluster.cluster_identity import name_cluster
     from kymatui.engine.jobs.job_records import of_cluster
@@ -56,7 +63,7 @@ def _interrupted_jobs(view: ClusterView) -> tuple[JobRecord, ...]:
     if not interrupted():
         return ()
     if view.writing is not None:
-        cluster = job_cluster(view.writing)
+        cluster = _job_cluster(view.writing)
     elif view.control_plane is not None:
         cluster = name_cluster(view.control_plane)
     else:
@@ -112,11 +119,9 @@ class ScreenJobs:
 
     def _placed(self, work: JobSpec) -> JobSpec:
         """Add the cluster, and the runtime to the job's title; the list has the jobs of all runtimes."""
-        from kymatui.actions.jobs import job_cluster
-
         connection, session = self._flow_place if self._busy else self._app.view.place, self._app.view.writing
         if work.cluster is None and session is not None:
-            work = replace(work, cluster=partial(job_cluster, session))
+            work = replace(work, cluster=partial(_job_cluster, session))
         if connection is None or not connection.title:
             return work
         return replace(
