@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.options.reading import configure_reading, follow, row_of
 from kymatui.cli.output.listing import Listing, is_table, name_lines, render, render_document
+from kymatui.domain.modules.state_checks import lint_rules
 from kymatui.domain.snapshot.missing_lists import RowFact
 from kymatui.lists.columns import row_document
 from kymatui.lists.module import RULE_COLUMNS, RuleEntry
@@ -82,8 +83,6 @@ def _evaluations(row: ModuleRow, mode: str) -> list[tuple[str, Evaluation]]:
 
 
 def _lint(row: ModuleRow) -> list[str]:
-    from kymatui.domain.modules.state_checks import lint_rules
-
     template = row.resolution.template
     return [str(finding) for finding in lint_rules(template.rules)] if template is not None else []
 
