@@ -27,7 +27,7 @@ from kymatui.adapters.oci.registry import Registry
 from kymatui.adapters.oci.registry_auth import FindCredentials
 from kymatui.adapters.oci.requester import Requester, TransportFlags
 from kymatui.engine.bundles.addresses import redact_address
-from kymatui.errors import HelmError, RegistryError
+from kymatui.errors import HelmError, RegistryError, RegistryNotFoundError
 from kymatui.helm.charts.repositories import RepositoryIndex, archive_url, read_index, repository_url
 from kymatui.helm.semver.constraints import parse_constraint
 from kymatui.helm.semver.versions import SemanticVersion, SemverError, parse_strict_version, parse_version
@@ -236,10 +236,14 @@ class ChartFetcher:
             tag = where.tag or self._tag(registry, where, version)
             where = ImageReference(where.registry, where.repository, tag)
             label = f"-{tag.replace('_', '+')}"
-        manifest = registry.find_manifest(where)
-        if manifest is None:
+        try:
+            manifest = registry.fetch_manifest(where)
+        except RegistryNotFoundError as error:
             tag = where.tag.replace("_", "+") or where.digest
-            raise HelmError(f"{where} has no version {tag}", hint=_range_hint(version))
+            reason = str(error).removeprefix(f"{where}: ")
+            raise HelmError(
+                f"{where} has no version {tag}: {reason}", hint=_range_hint(version) or error.hint
+            ) from error
         chart = _chart_manifest(registry, manifest)
         layer = _layer(chart, CHART_LAYER, OLD_CHART_LAYER)
         if layer is None:
