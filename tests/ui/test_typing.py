@@ -64,7 +64,7 @@ def keys(*names: str) -> Opening:
 OPENINGS: dict[str, dict[str, Opening]] = {
     "dialogs/plan_dialog.py": {"deletion": plan(DELETION), "last resort": plan(LAST_RESORT), "ticks": plan(PREVIEW)},
     "dialogs/form_dialog.py": {"form": form(FormField(("spec", "name"), FieldKind.TEXT)), "document": form()},
-    "base/command_line.py": {"filter": keys("/"), "command": keys(":"), "file": keys("ctrl+s")},
+    "base/framed_screen.py": {"filter": keys("/"), "command": keys(":"), "file": keys("ctrl+s")},
     "base/help_screen.py": {"search": keys("?", "/")},
     "panes/checks_pane.py": {"path": keys("p")},
 }
