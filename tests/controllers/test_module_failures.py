@@ -142,7 +142,7 @@ def test_a_module_that_is_being_uninstalled_keeps_no_other_module_from_its_turn(
     for found in (entries(world), entries(world, remote=True)):
         assert found.keys() == {"istio", "keda"}
         assert found["istio"]["state"] == "Deleting"
-        assert "is being deleted" in found["istio"]["message"]
+        assert "waiting for the deletion of Manifest" in found["istio"]["message"]
         assert found["keda"]["state"] == "Ready"
 
 

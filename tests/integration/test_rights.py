@@ -179,8 +179,13 @@ def test_a_table_says_on_standard_error_what_may_not_be_read(
     assert main(["--read-only", "--kubeconfig", str(cluster.kubeconfig_of_viewer()), "catalog"]) == 0
     found = capsys.readouterr()
     assert "alpha" in found.out
+    (line,) = found.err.splitlines()
+    assert "you may not list 7 kinds" in line
+    assert "`kymatui catalog -o json` has the reason for each list" in line
+    assert main(["--read-only", "--kubeconfig", str(cluster.kubeconfig_of_viewer()), "catalog", "-o", "json"]) == 0
+    lists = json.loads(capsys.readouterr().out)["lists"]
     for name in (MANIFESTS, "deployments.apps"):
-        assert f"you may not list {name}" in found.err
+        assert lists[name]["state"] == "forbidden", name
 
 
 @pytest.mark.parametrize(

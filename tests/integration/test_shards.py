@@ -184,9 +184,7 @@ def test_operators_with_other_numbers_of_shards_wait(plane: ControlPlane) -> Non
     with running_operator(plane, OPTIONS) as one:
         eventually(lambda: len(held(one)) == SHARDS, "it holds all")
         with running_operator(plane, alone) as two:
-            eventually(
-                lambda: any("holder of the Lease" in words and "4 shards" in words for words in two.told), "it waits"
-            )
+            eventually(lambda: any("standby: " in words and "4 shards" in words for words in two.told), "it waits")
             one.stop()
             eventually(lambda: len(touched(two)) == len(KYMAS), "and works after the last one with shards", 40)
             with running_operator(plane, OPTIONS) as three:

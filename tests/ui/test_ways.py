@@ -259,7 +259,7 @@ async def test_what_is_copied_can_be_pasted(pilot: Pilot[Any]) -> None:
     await pilot.press("Y")
     await until(pilot, lambda: bool(app.screen.query("#choice-form")))
     await pilot.press("G", "enter")
-    await until(pilot, lambda: app.clipboard.startswith("NAME\tSRC\t"))
+    await until(pilot, lambda: app.clipboard.startswith("NAME\tSOURCE\t"))
     await pilot.press("y")
     await pilot.pause()
     await pilot.press("c")

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kymatui.actions.session import Session
-from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.domain.snapshot.snapshots import Feed, FeedState
 from kymatui.engine.cluster.logins import LOGINS
@@ -122,7 +121,7 @@ class ClusterView:
     @property
     def kyma_namespaces(self) -> frozenset[str]:
         """Return the namespaces of the Kymas, as far as they are known."""
-        return frozenset(read_ref(kyma).namespace for kyma in self.kymas)
+        return frozenset(kyma["metadata"].get("namespace", "") for kyma in self.kymas)
 
     def ask_rights(self) -> None:
         """Ask the clusters in a thread whether the user may write anything; once, when the Kymas are known."""
