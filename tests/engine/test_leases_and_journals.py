@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -154,6 +155,23 @@ def test_a_deleted_lease_of_an_operator_is_created_again(place: Place) -> None:
             alone._renew()
             assert holder(place) == "ann"
         assert not stopped.wait(0.2)
+    assert holder(place) == ""
+
+
+def test_a_renewal_in_progress_at_the_end_leaves_no_lease_behind(place: Place) -> None:
+    place.make_namespace()
+    alone = lease(place, "ann", terms=LeaseTerms(duration=0.3, standby=True))
+    begun, renew = threading.Event(), alone._renew
+
+    def renew_slowly() -> None:
+        begun.set()
+        time.sleep(0.5)  # the run ends meanwhile
+        renew()
+
+    alone._renew = renew_slowly  # type: ignore[method-assign]
+    with alone.hold(threading.Event(), silent):
+        assert begun.wait(10.0)
+    time.sleep(1.0)
     assert holder(place) == ""
 
 

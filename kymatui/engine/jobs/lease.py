@@ -27,6 +27,7 @@ LEASE: Final = GroupVersionKind("coordination.k8s.io", "v1", "Lease")
 DURATION: Final = 15.0  # seconds, client-go's default
 _LONG_AGO: Final = 300.0  # seconds; usable clocks never differ by more
 _UNKNOWN: Final = "an unknown holder"
+_LAST_RENEWAL: Final = 2.0  # seconds that the end of a run waits for a renewal in progress
 _LOOK: Final = 0.5  # seconds between two reads of a Lease that another process holds
 
 
@@ -187,6 +188,8 @@ class Lease:
                 # A separate thread, because this one must notice the time limit even if the server does not answer.
                 renewal = threading.Thread(target=self._renew, name="lease-renewal", daemon=True)
                 renewal.start()
+        if renewal.ident is not None:
+            renewal.join(_LAST_RENEWAL)  # what it writes after the release would leave the lease behind
 
     def _is_late(self, now: float, third: float) -> bool:
         since = self._trying_since
