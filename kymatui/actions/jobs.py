@@ -56,8 +56,8 @@ class JobSpec(Struct, frozen=True):
     """What a job is to do; see `kymatui.domain.plans.jobs.Job` for the words. `run` returns how it ended, in words.
 
     With a `purpose` it has a journal, so that it can be continued after an interruption; `cluster` returns the cluster
-    that it is on. `cluster_name` is given where a front end has several: what jobs in one keep is in nobody's way in
-    another.
+    that it is on. `cluster_name` is given where a front end has several: jobs of different clusters do not block
+    each other.
     """
 
     title: str

@@ -237,8 +237,8 @@ class Explanation(Struct, frozen=True):
 def explain_row(module: Module) -> Explanation:
     tones = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "muted"}
     actor = module.reason.actor
-    said = actor is Actor.NOBODY or module.reason.says_waiting
-    who = "" if said else f"who acts: {actor}"
+    is_omitted = actor is Actor.NOBODY or module.reason.says_waiting
+    who = "" if is_omitted else f"who acts: {actor}"
     return Explanation(sanitize(module.reason.text), who, tones[Severity(module.reason.severity)])
 
 

@@ -91,8 +91,13 @@ SYNC_COLUMNS: Final = (
         json={
             "why": lambda entry: entry.why,
             "channels": lambda entry: [
-                {"channel": one.channel, "version": one.version, "wanted": one.is_wanted, "why": one.why or None}
-                for one in entry.channels
+                {
+                    "channel": channel.channel,
+                    "version": channel.version,
+                    "wanted": channel.is_wanted,
+                    "why": channel.why or None,
+                }
+                for channel in entry.channels
             ],
         },
     ),

@@ -13,7 +13,7 @@ from kymatui.domain.fleet.pending_actions import RuntimeReason, runtime_reason
 from kymatui.domain.fleet.runtimes import Runtime, RuntimeModule, VersionCounts, drift_count, reported_actor
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.problems import Actor
-from kymatui.domain.kyma.states import State, StateSource, parse_state, state_rank
+from kymatui.domain.kyma.states import State, StateSource, state_rank
 from kymatui.domain.snapshot.missing_lists import ListGap, UnknownFact
 from kymatui.domain.versions.drift import DriftKind
 from kymatui.domain.versions.evidence import VersionSource
@@ -214,8 +214,8 @@ class GroupEntry(Struct, frozen=True, dict=True):
     unknown_drift: UnknownFact | None = None
 
     @cached_property
-    def states(self) -> Counter[State | None]:
-        return Counter(State.DELETING if one.deleting else parse_state(one.state) for one in self.runtimes)
+    def states(self) -> Counter[State]:
+        return Counter(runtime.known_state for runtime in self.runtimes)
 
 
 def _count_cell(number: int, tone: str) -> Cell:

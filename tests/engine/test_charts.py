@@ -83,9 +83,9 @@ def test_what_a_chart_makes_up_anew_in_each_rendering_is_no_drift(place: Place) 
     assert check(chart(place, make.config_map("a", v="random-2")), place.cluster).consistent
     ref = ObjectRef(GroupVersionKind("", "v1", "ConfigMap"), place.namespace, "a")
     place.raw.patch(ref, {"data": {"v": "edited"}}, PatchKind.MERGE)
-    found = check(chart(place, make.config_map("a", v="random-2")), place.cluster, transforms=marks)
-    wanted = {field.path: field.expected for field in found.drifts[0].fields}
-    assert wanted == {"data.v": "random-1", "metadata.labels.team": "a"}
+    result = check(chart(place, make.config_map("a", v="random-2")), place.cluster, transforms=marks)
+    expected = {field.path: field.expected for field in result.drifts[0].fields}
+    assert expected == {"data.v": "random-1", "metadata.labels.team": "a"}
     assert not check(chart(place, make.config_map("a", v="2"), config={"v": "2"}), place.cluster).consistent
 
 

@@ -257,10 +257,10 @@ def test_a_restored_object_has_owners_that_exist_and_no_finalizers(place: Place)
     assert (len(ended.created), ended.failed) == (6, ())
     orphan = next(ref for ref in ended.created if ref.name == "orphan")
     assert f"{orphan} created {missing}" in lines
-    found = {ref.name: place.get("v1", "ConfigMap", ref.name) or {} for ref in ended.created}
-    uids = {name: body["metadata"]["uid"] for name, body in [*found.items(), ("alive", alive)]}
+    objects = {ref.name: place.get("v1", "ConfigMap", ref.name) or {} for ref in ended.created}
+    uids = {name: body["metadata"]["uid"] for name, body in [*objects.items(), ("alive", alive)]}
     owners = {
-        name: [one["uid"] for one in body["metadata"].get("ownerReferences") or ()] for name, body in found.items()
+        name: [one["uid"] for one in body["metadata"].get("ownerReferences") or ()] for name, body in objects.items()
     }
     assert owners == {
         "owner": [],
@@ -270,7 +270,7 @@ def test_a_restored_object_has_owners_that_exist_and_no_finalizers(place: Place)
         "orphan": [],
         "both": [uids["alive"]],
     }
-    assert not any(body["metadata"].get("finalizers") for body in found.values())
+    assert not any(body["metadata"].get("finalizers") for body in objects.values())
 
 
 def test_what_is_still_being_deleted_is_waited_for(place: Place) -> None:

@@ -78,18 +78,18 @@ class Embedded:
         resource = self.client.resource(GroupVersionKind.of(body["apiVersion"], body["kind"]))
         namespace = body["metadata"].get("namespace", "")
         try:
-            made = kube_writes.create(self.client, resource, body, namespace, **_LAX)
+            written = kube_writes.create(self.client, resource, body, namespace, **_LAX)
         except ConflictError:
             name = body["metadata"]["name"]
-            made = kube_writes.patch(self.client, resource, name, body, PatchKind.MERGE, namespace, **_LAX)
+            written = kube_writes.patch(self.client, resource, name, body, PatchKind.MERGE, namespace, **_LAX)
         if "status" in body:
             name = body["metadata"]["name"]
             with contextlib.suppress(NotFoundError):
                 patch = {"status": body["status"]}
-                made = kube_writes.patch(
+                written = kube_writes.patch(
                     self.client, resource, name, patch, PatchKind.MERGE, namespace, subresource="status", **_LAX
                 )
-        return dict(made)
+        return dict(written)
 
     def ensure(self, body: Json) -> None:
         with contextlib.suppress(ConflictError):

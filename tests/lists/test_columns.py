@@ -68,15 +68,15 @@ def test_every_column_of_the_catalog_has_a_cell_and_keys_of_its_document() -> No
 
 
 def catalog_order(column: ListColumn[Any]) -> tuple[list[str], list[str]]:
-    found = catalog_of(*MODULES)
+    modules = catalog_of(*MODULES)
     listing: Listing[CatalogEntry] = Listing(
         columns=catalog.COLUMNS,
-        entries=[CatalogEntry(row) for row in found.rows],
+        entries=[CatalogEntry(row) for row in modules.rows],
         document=lambda _: {},
         name=lambda entry: entry.module.name,
     )
     order = SortOrder(column.id, descending=column.falls)
-    lines = arrange_rows(table_rows(found, ALL_MODULES, NOW), parse_filter(""), order)
+    lines = arrange_rows(table_rows(modules, ALL_MODULES, NOW), parse_filter(""), order)
     return [entry.module.name for entry in sorted_entries(listing, column.title)], [line.key for line in lines]
 
 

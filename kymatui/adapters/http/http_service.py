@@ -320,7 +320,7 @@ class TlsFiles(Struct, frozen=True):
 class ServerTls:
     """The context for new connections; changed files are read again. Thread-safe.
 
-    With `optional`, clients without a certificate are let in; whoever answers them has to refuse them.
+    With `optional`, clients without a certificate may connect; the handler of a request has to refuse them.
     """
 
     def __init__(self, files: TlsFiles, *, optional: bool) -> None:

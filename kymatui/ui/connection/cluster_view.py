@@ -125,7 +125,7 @@ class ClusterView:
 
     def ask_rights(self) -> None:
         """Ask the clusters in a thread whether the user may write anything; once, when the Kymas are known."""
-        if self.kyma_namespaces and not self._rights_asked:
+        if not self._rights_asked and self.kyma_namespaces:
             self._rights_asked = True
             threading.Thread(target=self._read_rights, name="rights", daemon=True).start()
 

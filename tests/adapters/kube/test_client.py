@@ -67,11 +67,11 @@ def config_map(name: str, namespace: str, **data: str) -> dict[str, Any]:
 def test_objects_are_created_read_replaced_and_deleted(
     client: Client, namespace: str, config_maps: ApiResource
 ) -> None:
-    made = kube_writes.create(client, config_maps, config_map("a", namespace, x="1"), namespace)
+    created = kube_writes.create(client, config_maps, config_map("a", namespace, x="1"), namespace)
     assert client.get(config_maps, "a", namespace)["data"] == {"x": "1"}
-    assert kube_writes.update(client, config_maps, {**made, "data": {"x": "2"}})["data"] == {"x": "2"}
+    assert kube_writes.update(client, config_maps, {**created, "data": {"x": "2"}})["data"] == {"x": "2"}
     with pytest.raises(ConflictError) as caught:
-        kube_writes.update(client, config_maps, {**made, "data": {"x": "3"}})
+        kube_writes.update(client, config_maps, {**created, "data": {"x": "3"}})
     assert caught.value.reason == "Conflict"
     kube_writes.delete(client, config_maps, "a", namespace)
     with pytest.raises(NotFoundError):
@@ -129,12 +129,12 @@ def test_unknown_fields_are_refused(client: Client, namespace: str, config_maps:
 
 
 def test_only_the_object_that_was_meant_is_deleted(client: Client, namespace: str, config_maps: ApiResource) -> None:
-    made = kube_writes.create(client, config_maps, config_map("a", namespace), namespace)
+    created = kube_writes.create(client, config_maps, config_map("a", namespace), namespace)
     with pytest.raises(ConflictError):
         kube_writes.delete(client, config_maps, "a", namespace, uid="00000000-0000-0000-0000-000000000000")
     with pytest.raises(ConflictError):
         kube_writes.delete(client, config_maps, "a", namespace, resource_version="1")
-    kube_writes.delete(client, config_maps, "a", namespace, uid=made["metadata"]["uid"])
+    kube_writes.delete(client, config_maps, "a", namespace, uid=created["metadata"]["uid"])
 
 
 def test_an_object_that_is_held_is_answered_with_itself(

@@ -93,8 +93,8 @@ def catalog_listing(catalog: Catalog, signatures: Mapping[str, ModuleSignature] 
         return {**row_json(entry.module), **signed}
 
     def document_of(entries: Sequence[CatalogEntry]) -> dict[str, Any]:
-        found = catalog_to_json(replace(catalog, rows=tuple(entry.module for entry in entries)))
-        return found if signatures is None else {**found, "modules": [item(entry) for entry in entries]}
+        document = catalog_to_json(replace(catalog, rows=tuple(entry.module for entry in entries)))
+        return document if signatures is None else {**document, "modules": [item(entry) for entry in entries]}
 
     return Listing(
         columns=[column for column in COLUMNS if column.id != "signed" or signatures is not None],
