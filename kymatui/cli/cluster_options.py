@@ -1,10 +1,13 @@
-"""The options for clusters, which the screen and most commands have."""
+"""The options for clusters, which the screen and most commands have, and those whose value is a duration."""
 
 from __future__ import annotations
 
 import argparse
+import re
+from typing import Final
 
-from kymatui.cli.durations import read_duration
+from kymatui.domain.kubernetes.durations import parse_duration
+from kymatui.patterns import deferred
 
 
 def add_cluster_options(parser: argparse.ArgumentParser) -> None:
@@ -71,3 +74,26 @@ def add_remote_options(parser: argparse.ArgumentParser, *, remote: str = "") -> 
     group.add_argument("--kcp-context", metavar="NAME", help="context of the control plane (default: --context)")
     group.add_argument("--skr-kubeconfig", metavar="FILE", help=f"kubeconfig {runtime}")
     group.add_argument("--skr-context", metavar="NAME", help=f"context {runtime}")
+
+
+DURATION_EXAMPLES: Final = "examples: 90s, 5m, 1h30m, or seconds (300)"
+_SECONDS = deferred(r"\d+(?:\.\d+)?", re.ASCII)
+
+
+def add_duration(parser: argparse.ArgumentParser, option: str, default: str, help: str) -> None:
+    """Add an option whose value is a duration in seconds; `default` is written as a user would."""
+    parser.add_argument(
+        option, type=read_duration, default=default, metavar="DURATION", help=f"{help} (default: {default})"
+    )
+
+
+def read_duration(text: str) -> float:
+    """Return the seconds, greater than 0; raise ValueError with what the option must be."""
+    negative = text.startswith("-")
+    unsigned = text.removeprefix("-")
+    seconds = parse_duration(f"{unsigned}s" if _SECONDS.fullmatch(unsigned) else unsigned)
+    if seconds is None:
+        raise ValueError("a duration")
+    if negative or not seconds:
+        raise ValueError("greater than 0")
+    return seconds

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from kymatui.cli.command_table import COMMANDS
-from kymatui.cli.output.program_name import example_as_started
+from kymatui.cli.output.printing import example_as_started
 from kymatui.errors import nearest_names
 
 GROUPS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (

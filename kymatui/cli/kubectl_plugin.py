@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from kymatui.cli.main import main as run_kymatui
-from kymatui.cli.output.program_name import PLUGIN, PROGRAM
+from kymatui.cli.output.printing import PLUGIN, PROGRAM
 from kymatui.cli.shell_completion import FILES, candidates, complete
 
 _FILES: Final = 0  # directives of cobra's completion: the shell completes files

@@ -11,9 +11,8 @@ import threading
 from collections.abc import Sequence
 
 from kymatui.cli.command_table import CommandEntry
-from kymatui.cli.output.colours import choose_colours
 from kymatui.cli.output.printing import ANSWER, document, print_message, print_sentences, print_text
-from kymatui.cli.output.terminal import OutputError, abandon_output, guard_process, guarded_streams
+from kymatui.cli.output.terminal import OutputError, abandon_output, choose_colours, guard_process, guarded_streams
 from kymatui.cli.parser import build_parser
 from kymatui.errors import KymatuiError, ReadOnlyError, StoppedError
 

@@ -7,10 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from kymatui import __version__
-from kymatui.cli.cluster_options import add_cluster_options
+from kymatui.cli.cluster_options import DURATION_EXAMPLES, add_cluster_options, read_duration
 from kymatui.cli.command_table import COMMANDS, CommandEntry, by_name, reads
-from kymatui.cli.durations import DURATION_EXAMPLES, read_duration
-from kymatui.cli.output.program_name import PROGRAM, as_started
+from kymatui.cli.output.printing import PROGRAM, as_started
 from kymatui.errors import UnknownNameError, UsageError, did_you_mean, nearest_names
 
 _IN_KUBECONFIG = frozenset(

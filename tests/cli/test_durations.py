@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kymatui.cli.durations import read_duration
+from kymatui.cli.cluster_options import read_duration
 from kymatui.cli.main import main
 from kymatui.cli.parser import build_parser
 from tests.cli.test_help import PARSERS

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from kymatui.cli.cluster_options import read_duration
 from kymatui.cli.command_table import COMMANDS
-from kymatui.cli.durations import read_duration
 from kymatui.cli.main import main
 from kymatui.cli.parser import _Parser, build_parser
 from kymatui.cli.subcommands import LazySubcommands

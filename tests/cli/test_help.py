@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import kymatui
+from kymatui.cli.cluster_options import read_duration
 from kymatui.cli.command_help import EXAMPLES, GROUPS, SUBCOMMAND_EXAMPLES, TOP_EXAMPLES
 from kymatui.cli.command_table import COMMANDS
-from kymatui.cli.durations import read_duration
 from kymatui.cli.help_topics import TOPICS
 from kymatui.cli.main import main
 from kymatui.cli.parser import build_parser

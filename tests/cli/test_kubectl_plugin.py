@@ -17,7 +17,7 @@ from kymatui.adapters.kube.transport.transport import Request, Transport
 from kymatui.cli import kubectl_plugin
 from kymatui.cli.command_help import TOP_EXAMPLES
 from kymatui.cli.main import main
-from kymatui.cli.output.program_name import PROGRAM
+from kymatui.cli.output.printing import PROGRAM
 from kymatui.errors import UnreachableError
 from tests.sandboxes.starting import told_sandbox
 

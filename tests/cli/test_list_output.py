@@ -15,9 +15,9 @@ import pytest
 from kymatui.cli.command_table import COMMANDS
 from kymatui.cli.main import main
 from kymatui.cli.options.listing import read_again
-from kymatui.cli.output.colours import COLUMNS, STATE_COLOURS, choose_colours
 from kymatui.cli.output.listing import ListPrinter
 from kymatui.cli.output.printing import table
+from kymatui.cli.output.terminal import COLUMNS, STATE_COLOURS, choose_colours
 from kymatui.domain.kyma.problems import Severity
 from kymatui.domain.kyma.states import State, parse_state, state_rank
 from kymatui.domain.modules.presence import Presence

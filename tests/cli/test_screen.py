@@ -14,7 +14,7 @@ from rich.color import Color, ColorSystem
 from textual.theme import Theme
 
 from kymatui.cli.commands.program.screen import has_utf8, theme_for_colours
-from kymatui.cli.output.colours import MAGENTA, STATE_COLOURS
+from kymatui.cli.output.terminal import MAGENTA, STATE_COLOURS
 from kymatui.domain.kyma.states import State
 from kymatui.ui.terminal.themes import THEMES
 from tests.adapters.clusters import Cluster, Exchange, serving, write_kubeconfig

@@ -13,9 +13,8 @@ import pytest
 import yaml
 
 from kymatui.cli.main import main
-from kymatui.cli.output.colours import accented
 from kymatui.cli.output.printing import document, print_line, print_message, print_text, table
-from kymatui.cli.output.terminal import guarded, guarded_streams, print_content, raw_stream, visible
+from kymatui.cli.output.terminal import accented, guarded, guarded_streams, print_content, raw_stream, visible
 from kymatui.domain.kubernetes.terminal_text import sanitize, sanitize_lines
 from tests.adapters.clusters import Exchange, serving, write_kubeconfig
 
@@ -46,7 +45,7 @@ def test_only_kymatui_has_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     assert visible(own, has_colours=True).startswith("\x1b[97;41mCluster:  ")
     assert visible(own, has_colours=True).count("\x1b") == 2
     assert "\x1b" not in visible(own, has_colours=False)
-    monkeypatch.setattr("kymatui.cli.output.colours.CHOICE.when", "always")
+    monkeypatch.setattr("kymatui.cli.output.terminal.CHOICE.when", "always")
     drawn = table(("NAME", "STATE"), [("keda", "Error"), (EVIL, "Ready")])
     assert visible(drawn, has_colours=True).count("\x1b") == 4
     assert visible("\x1b[31mred\x1b[0m", has_colours=True) == " [31mred [0m"

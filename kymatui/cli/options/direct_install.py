@@ -14,18 +14,17 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from kymatui.actions.unknown_names import unknown_module
-from kymatui.cli.cluster_options import add_cluster_options, add_remote_options
-from kymatui.cli.durations import add_duration
-from kymatui.cli.options.artifact_places import component_source
+from kymatui.cli.cluster_options import add_cluster_options, add_duration, add_remote_options
 from kymatui.cli.options.chart_values import add_values, value_flags
-from kymatui.cli.options.confirmation import no_changes_on_interrupt
 from kymatui.cli.options.fetching import add_component_registry, add_fetching, fetch_options
+from kymatui.cli.options.registry_options import component_source
 from kymatui.cli.options.unknown_names import require_namespace
-from kymatui.cli.output.printing import print_line, print_message
+from kymatui.cli.output.plan_changes import question_text
+from kymatui.cli.output.printing import print_line, print_message, print_text
 from kymatui.cli.session_arguments import is_remote, open_configured_pair, open_configured_session, session_options_of
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.kyma.kymas import Policy
-from kymatui.errors import CancelledError
+from kymatui.errors import CancelledError, RefusedError
 from kymatui.settings.config_file import load_settings
 
 if TYPE_CHECKING:
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from kymatui.engine.cluster.ports import Cluster
     from kymatui.engine.deletion.deletion_state import DeletionState
     from kymatui.engine.jobs.run import Progress
+
 
 FORMATS = ("table", "json", "yaml", "md")
 LISTED: Final = 40.0
@@ -353,3 +353,36 @@ class ProgressPrinter:
             if line != self._last:
                 print_line(line, sys.stderr)
                 self._last = line
+
+
+@contextmanager
+def no_changes_on_interrupt() -> Iterator[None]:
+    """Turn an interrupt into an error which says that nothing was changed; for steps without writes."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise CancelledError("interrupted; no changes made") from None
+
+
+def confirm(target: ClusterTarget, action: str, consequence: str = "", *, yes: bool) -> None:
+    """Ask on standard error whether to do `action` ("Delete nats") in the cluster, unless `yes` was given.
+
+    Raises RefusedError for any other answer than y or yes.
+    """
+    if yes:
+        return
+    if _answer(target, action, consequence, "[y/N]", "--yes").lower() not in ("y", "yes"):
+        raise RefusedError("not confirmed; no changes made")
+
+
+def confirm_by_typing(target: ClusterTarget, action: str, word: str, instead: str) -> str:
+    """Return what a person types to confirm `action`; `instead` is the option that makes the question needless."""
+    return _answer(target, action, "", f"Type {word} to confirm:", instead)
+
+
+def _answer(target: ClusterTarget, action: str, consequence: str, keys: str, instead: str) -> str:
+    """Return the answer to a question that ends with the possible answers (`keys`)."""
+    if not sys.stdin.isatty():
+        raise RefusedError("not a terminal; no changes made", hint=f"use {instead} to confirm")
+    print_text(question_text(target, action, consequence, keys, sys.stderr), sys.stderr, end=" ")
+    return sys.stdin.readline().strip()

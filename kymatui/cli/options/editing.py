@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.cluster_options import add_cluster_options, add_remote_options
-from kymatui.cli.options.confirmation import no_changes_on_interrupt
-from kymatui.cli.options.direct_install import LISTED, add_consent, waiting_note
+from kymatui.cli.options.direct_install import LISTED, add_consent, no_changes_on_interrupt, waiting_note
 from kymatui.cli.options.unknown_names import require_known, require_namespace
 from kymatui.cli.output.printing import print_line
 from kymatui.cli.session_arguments import is_remote, open_configured_pair, open_configured_session, session_options_of

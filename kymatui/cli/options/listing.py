@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Final, TypeVar
 
-from kymatui.cli.durations import add_duration
+from kymatui.cli.cluster_options import add_duration
 from kymatui.cli.output.listing import JSONPATH, render_document
 from kymatui.errors import UnreachableError
 

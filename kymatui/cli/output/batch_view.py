@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic
 from msgspec import Struct
 
 from kymatui.actions.batch import BatchItem, Items, Plan, Result
-from kymatui.cli.output.plan_header import plan_text
+from kymatui.cli.output.plan_changes import plan_text
 from kymatui.cli.output.printing import markdown, table
 from kymatui.domain.kubernetes.terminal_text import format_count, with_subject
 from kymatui.errors import KymatuiError, PartlyDoneError, RefusedError

@@ -8,8 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from kymatui.actions.batch import Work
 from kymatui.cli.output.batch_view import BatchQuestion, BatchView
-from kymatui.cli.output.plan_changes import change_counts, changes_text, plan_json, plan_summary
-from kymatui.cli.output.plan_header import plan_document, plan_text
+from kymatui.cli.output.plan_changes import (
+    change_counts,
+    changes_text,
+    plan_document,
+    plan_json,
+    plan_summary,
+    plan_text,
+)
 from kymatui.cli.output.printing import print_text
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.errors import KymatuiError, PartlyDoneError, RefusedError

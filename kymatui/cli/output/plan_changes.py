@@ -3,17 +3,59 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
-from kymatui.cli.output.printing import markdown, paragraph, table
-from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.cli.output.printing import document, escaped, markdown, paragraph, table, wrapped
+from kymatui.cli.output.terminal import accented
+from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.ownership import LABEL_PART_OF
 from kymatui.domain.plans.plan_preview import summarize_actions
+from kymatui.domain.versions.version_diff import ChangeKind
+from kymatui.settings.config_file import load_settings
 
 if TYPE_CHECKING:
+    from kymatui.actions.modules.version_impact import Affected
+    from kymatui.actions.plans import Uninstall
+    from kymatui.domain.catalog.effects import Effect
+    from kymatui.domain.kyma_edit.label_edit import LabelProposal
+    from kymatui.domain.kyma_edit.module_edit import EditProposal
+    from kymatui.domain.plans.cluster_target import ClusterTarget
+    from kymatui.domain.versions.version_diff import ValueChange
+    from kymatui.engine.deletion.deletion_state import DeletionState
     from kymatui.engine.plans.diff import FieldDiff
     from kymatui.engine.plans.plan import Grant, Plan, Step
+
+
+def plan_text(target: ClusterTarget, summary: str, text: str, form: str) -> str:
+    """Return a plan for people (table, md): the cluster with the edited Kyma, the summary, then the tables."""
+    if form == "md":
+        head = [escaped(line) for line in (*target.lines, sanitize(summary))]
+    else:
+        head = [_in_accent(target, target.lines, sys.stdout) + "\n" + wrapped(sanitize(summary))]
+    return "\n\n".join([*head, text] if text else head)
+
+
+def question_text(target: ClusterTarget, action: str, consequence: str, keys: str, stream: TextIO) -> str:
+    """Return a question below the line that every plan starts with: context, server, namespace and access.
+
+    keys   the possible answers, such as `[y/N]`
+    """
+    head = _in_accent(target, [target.line], stream)
+    return head + "\n" + wrapped(sanitize(f"{target.question(action, consequence)} {keys}"), stream)
+
+
+def _in_accent(target: ClusterTarget, lines: Sequence[str], stream: TextIO) -> str:
+    """Return the lines in the accent that the configuration file gives to the context."""
+    return accented(load_settings(os.environ).context(target.context).accent, wrapped("\n".join(lines), stream))
+
+
+def plan_document(target: ClusterTarget, value: Mapping[str, Any], form: str) -> str:
+    """Return a plan as JSON or YAML; `target` names the cluster."""
+    return document({"target": target.document, **value}, form)
+
 
 _MOST_FIELDS = 12  # changed fields of one object; the others are counted
 _LONGEST = 60  # characters of a value
@@ -163,3 +205,78 @@ def step_json(step: Step) -> dict[str, Any]:
 def _ref_json(step: Step) -> dict[str, str]:
     ref = step.ref
     return {"apiVersion": ref.kind.api_version, "kind": ref.kind.kind, "namespace": ref.namespace, "name": ref.name}
+
+
+def edit_summary(edits: Iterable[tuple[EditProposal, bool]], uninstalls: Iterable[Uninstall]) -> str:
+    """Return the summary of edits, each with whether it is refused: entries, modules, and objects to delete."""
+    some = list(edits)
+    effects = {(effect.module, effect.message): effect for proposal, _ in some for effect in proposal.effects}
+    entries = ["refused" if refused else "same" if proposal.is_done else "change" for proposal, refused in some]
+    return summarize_actions([*entries, *_effects(effects.values()), *_deleted_first(uninstalls)])
+
+
+def label_summary(proposal: LabelProposal, uninstalls: Iterable[Uninstall]) -> str:
+    """Return the summary of an edit of labels: the Kyma, modules, copies in the catalog, and objects to delete."""
+    edit = proposal.edit
+    kyma = "refused" if edit is None or proposal.refusal else "same" if edit.is_empty else "change"
+    copies = [*("create" for _ in proposal.comes), *("delete" for _ in proposal.goes)]
+    changed = ["change" for _ in proposal.changes]
+    return summarize_actions([kyma, *_effects(proposal.effects), *_deleted_first(uninstalls), *copies, *changed])
+
+
+def _effects(effects: Iterable[Effect]) -> Iterator[str]:
+    for effect in effects:
+        stays = "same" if effect.changes_nothing else "change"
+        yield "uninstall" if effect.uninstalls else "install" if effect.installs else stays
+
+
+def _deleted_first(uninstalls: Iterable[Uninstall]) -> Iterator[str]:
+    """Yield the objects that kymatui deletes before the edit, and those that lifecycle-manager deletes."""
+    for uninstall in uninstalls:
+        if uninstall.state is not None:
+            yield from ("delete" for _ in uninstall.state.deleted_objects)
+
+
+def deletion_summary(states: Sequence[DeletionState], refused: int = 0) -> str:
+    """Return the summary of deletions: what kymatui and lifecycle-manager delete, and what is kept.
+
+    `refused` is the number of modules that the request does not allow to delete.
+    """
+    summary = summarize_actions(action for state in states for action in _deletion_actions(state))
+    return summary + (f"; {format_count(refused, 'module')} refused" if refused else "")
+
+
+def _deletion_actions(state: DeletionState) -> Iterator[str]:
+    if state.refusal:
+        return
+    in_kyma = state.managed_by.name == "KYMA"
+    if in_kyma and state.requested:
+        yield "change"  # the Kyma
+        if state.handling.name == "UNMANAGE":
+            return
+        yield "uninstall"
+    refs = {deleted_object.ref for deleted_object in state.deleted_objects}
+    refs |= {state.manifest} if state.manifest is not None and not in_kyma else set()
+    if state.uninstall is not None:
+        refs |= {step.ref for step in state.uninstall.deletions}
+        yield from (step.action.value for step in state.uninstall.steps if step not in state.uninstall.deletions)
+    yield from ("delete" for _ in refs)
+
+
+MARKS: Final = {ChangeKind.ADDED: "+", ChangeKind.REMOVED: "-", ChangeKind.CHANGED: "~"}
+
+
+def change_json(change: ValueChange) -> dict[str, Any]:
+    return {"change": str(change.kind), "path": change.path, "before": change.before, "after": change.after}
+
+
+def affected_json(affected: Affected) -> dict[str, Any]:
+    return {
+        "section": "affected",
+        "effect": affected.effect.value,
+        "crd": affected.crd,
+        "what": affected.what or None,
+        "count": len(affected.objects),
+        "objects": [{"namespace": ref.namespace or None, "name": ref.name} for ref in affected.objects],
+        "fieldManagers": list(affected.managers),
+    }

@@ -11,12 +11,35 @@ import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
-from typing import Any, TextIO
+from typing import Any, Final, TextIO
 
-from kymatui.cli.output import colours
-from kymatui.cli.output.program_name import as_started
+from kymatui.cli.output import terminal
 from kymatui.cli.output.terminal import guarded
 from kymatui.domain.kubernetes.terminal_text import escape_json, sanitize, sanitize_lines
+from kymatui.patterns import deferred
+
+PLUGIN: Final = "kubectl kymatui"
+_IN_TEXT = deferred(r"`kymatui (?=[a-z-])")
+_IN_EXAMPLE = deferred(r"(?<![\w./-])kymatui(?=\s)")
+
+
+class _Program:
+    """The name of this process."""
+
+    name = "kymatui"
+
+
+PROGRAM = _Program()
+
+
+def as_started(text: str) -> str:
+    """Return a text in which commands between backticks begin with the words that started this process."""
+    return text if PROGRAM.name == "kymatui" else _IN_TEXT.sub(f"`{PROGRAM.name} ", text)
+
+
+def example_as_started(line: str) -> str:
+    """Return an example with the words that started this process."""
+    return line if PROGRAM.name == "kymatui" else _IN_EXAMPLE.sub(PROGRAM.name, line, count=1)
 
 
 def table(
@@ -42,12 +65,12 @@ def table(
             some = [header[at] for at in kept], [[row[at] for at in kept] for row in rows]
             return table(*some, spare=spare[1:], headers=headers)
         cells, widths = _folded(header, cells, widths, room)
-    lines, has_colours = [], colours.has_colours()
+    lines, has_colours = [], terminal.has_colours()
     for line in (header, *cells) if headers else cells:
         padded = [cell + " " * (width - _cell_width(cell)) for cell, width in zip(line, widths, strict=True)]
         padded[-1] = line[-1]
         if has_colours and line is not header:
-            padded = [colours.coloured(*cell) for cell in zip(header, line, padded, strict=True)]
+            padded = [terminal.coloured(*cell) for cell in zip(header, line, padded, strict=True)]
         lines.append(gap.join(padded).rstrip())
     return "\n".join(lines)
 

@@ -7,9 +7,8 @@ from contextlib import ExitStack
 
 from msgspec.structs import replace
 
-from kymatui.cli.options.artifact_places import ArtifactPlace, PlaceKind, artifact_place
 from kymatui.cli.options.fetching import add_fetching, fetch_options
-from kymatui.cli.options.registry_options import add_mapping
+from kymatui.cli.options.registry_options import ArtifactPlace, PlaceKind, add_mapping, artifact_place
 from kymatui.cli.output.printing import print_line, print_text
 from kymatui.cli.output.transfers import transfer_bars, transfer_line
 from kymatui.engine.sources.artifact_store import ArtifactStore

@@ -14,16 +14,16 @@ from kymatui.actions.logs import LogState, LogStatus
 from kymatui.actions.modules.install import plan_installs
 from kymatui.actions.modules.install_plan import Adoption
 from kymatui.actions.modules.module_sources import ModuleSource, find_installed
+from kymatui.cli.cluster_options import add_duration
 from kymatui.cli.commands.bundle.create import CONFIG, source_date_epoch
 from kymatui.cli.commands.bundle.lint import problem_lines
 from kymatui.cli.commands.modules.delete import delete_modules
 from kymatui.cli.commands.modules.install_run import apply_installs
-from kymatui.cli.durations import add_duration
-from kymatui.cli.options.confirmation import confirm
 from kymatui.cli.options.direct_install import (
     CommandContext,
     add_clusters,
     cancellable,
+    confirm,
     install_request,
     open_context,
 )

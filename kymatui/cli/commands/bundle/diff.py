@@ -7,7 +7,7 @@ from typing import Any
 
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.registry_options import add_mapping, located_component
-from kymatui.cli.output.differences import MARKS, change_json
+from kymatui.cli.output.plan_changes import MARKS, change_json
 from kymatui.cli.output.printing import document, print_line, print_text
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.publishing.diff import ComponentDiff, diff_components

@@ -7,8 +7,8 @@ import os
 from contextlib import ExitStack
 
 from kymatui.cli.commands.bundle.copy import print_copied
-from kymatui.cli.options.artifact_places import PlaceKind, artifact_place
 from kymatui.cli.options.fetching import add_fetching, fetch_options
+from kymatui.cli.options.registry_options import PlaceKind, artifact_place
 from kymatui.cli.output.transfers import transfer_bars
 from kymatui.errors import UsageError
 from kymatui.publishing.copy_images import CopyOptions

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kymatui.actions.batch import run_batch
 from kymatui.cli.options.batch_renderers import renderer_of
-from kymatui.cli.options.confirmation import no_changes_on_interrupt
+from kymatui.cli.options.direct_install import no_changes_on_interrupt
 from kymatui.cli.options.editing import action_words
 from kymatui.cli.options.fleet_filters import (
     FILTERS,

@@ -20,9 +20,9 @@ from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.fleet_filters import add_fleet_filters, choose_listed, require_drift
 from kymatui.cli.options.listing import add_list_output, add_list_timeout, read_again
 from kymatui.cli.output.audit_formats import sarif_log, stamp
-from kymatui.cli.output.differences import affected_json, change_json
 from kymatui.cli.output.html_page import html_page, html_table, html_text
 from kymatui.cli.output.listing import Listing, ListPrinter, render
+from kymatui.cli.output.plan_changes import affected_json, change_json
 from kymatui.cli.output.printing import document, markdown, table
 from kymatui.cli.session_arguments import remote_options_of
 from kymatui.domain.fleet.runtimes import build_fleet

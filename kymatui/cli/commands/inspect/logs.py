@@ -11,7 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from kymatui.actions.logs import MOST_STREAMS, LogFeed, LogState, LogStatus, read_logs
-from kymatui.cli.durations import read_duration
+from kymatui.cli.cluster_options import read_duration
 from kymatui.cli.options.reading import configure_listing, listed_session, row_of
 from kymatui.cli.output.printing import print_line, print_message, print_text
 from kymatui.domain.catalog.catalog import build_catalog

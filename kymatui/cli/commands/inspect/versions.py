@@ -11,8 +11,8 @@ from kymatui.actions.modules.version_content import VersionReader
 from kymatui.actions.modules.version_report import VersionReport, compare_contents
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.reading import configure_reading, note_missing_lists, row_of, watch_sessions
-from kymatui.cli.output.differences import affected_json, change_json
 from kymatui.cli.output.listing import Listing, ListPrinter, is_table, render
+from kymatui.cli.output.plan_changes import affected_json, change_json
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.catalog_json import unknown_json
 from kymatui.domain.catalog.rows import OfferMark, newest_first

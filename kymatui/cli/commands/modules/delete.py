@@ -20,7 +20,7 @@ from kymatui.cli.options.batch_renderers import renderer_of
 from kymatui.cli.options.direct_install import CommandContext, ProgressPrinter, add_running, open_context
 from kymatui.cli.output.batch_view import BatchQuestion, BatchView
 from kymatui.cli.output.deletion import deletion_consequence, deletion_json, deletion_text
-from kymatui.cli.output.plan_summaries import deletion_summary
+from kymatui.cli.output.plan_changes import deletion_summary
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize, with_subject
 from kymatui.domain.kyma.kyma_keeper import with_keeper
 from kymatui.errors import CancelledError, KymatuiError, RefusedError, UsageError

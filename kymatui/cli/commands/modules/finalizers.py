@@ -8,13 +8,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from kymatui.actions.jobs import job_cluster
-from kymatui.cli.options.confirmation import confirm_by_typing
-from kymatui.cli.options.direct_install import add_clusters, open_context
+from kymatui.cli.options.direct_install import add_clusters, confirm_by_typing, open_context
 from kymatui.cli.options.fetching import add_fetching
 from kymatui.cli.options.listing import add_list_output, add_list_timeout, read_again
 from kymatui.cli.options.recorded_jobs import recorded_job
 from kymatui.cli.output.listing import Listing, ListPrinter, is_table, render_document
-from kymatui.cli.output.plan_header import plan_text
+from kymatui.cli.output.plan_changes import plan_text
 from kymatui.cli.output.printing import print_line, print_text, wrapped
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.plans.plan_preview import summarize_actions

@@ -9,8 +9,8 @@ from msgspec import Struct
 from kymatui.actions.modules.install_plan import Adoption
 from kymatui.cli.commands.modules.install_run import install_modules, refuse_words_for_one
 from kymatui.cli.commands.modules.upgrade import recorded_source, upgrade_all
-from kymatui.cli.options.artifact_places import component_source
 from kymatui.cli.options.direct_install import add_intent, add_running, add_source, open_context
+from kymatui.cli.options.registry_options import component_source
 from kymatui.cli.options.unknown_names import refuse_versions
 from kymatui.errors import UsageError
 

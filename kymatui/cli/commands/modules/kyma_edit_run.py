@@ -18,7 +18,7 @@ from kymatui.cli.options.direct_install import ProgressPrinter
 from kymatui.cli.options.editing import action_words, plan_json, print_stage, require_rights
 from kymatui.cli.options.uninstalls import consent_of, uninstall_consequence, uninstall_tables, uninstalls_json
 from kymatui.cli.output.batch_view import BatchQuestion, BatchView
-from kymatui.cli.output.plan_summaries import edit_summary
+from kymatui.cli.output.plan_changes import edit_summary
 from kymatui.cli.output.printing import markdown, paragraph, print_line, table, wrapped
 from kymatui.domain.kubernetes.terminal_text import sanitize, with_subject
 from kymatui.domain.kyma_edit.module_edit import edit_options

@@ -22,7 +22,7 @@ from kymatui.cli.options.uninstalls import (
     uninstalls_json,
 )
 from kymatui.cli.output.batch_view import BatchQuestion, BatchView
-from kymatui.cli.output.plan_summaries import label_summary
+from kymatui.cli.output.plan_changes import label_summary
 from kymatui.cli.output.printing import markdown, paragraph, table
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.errors import UnknownNameError, UsageError

@@ -8,12 +8,12 @@ import sys
 from msgspec.structs import replace
 
 from kymatui.actions.modules.module_sources import find_installed
+from kymatui.cli.cluster_options import read_duration
 from kymatui.cli.commands.modules.delete import delete_modules
 from kymatui.cli.commands.modules.install_run import apply_installs
 from kymatui.cli.commands.program.operator_manifests import configure_deployment, deployment_options, require_image
-from kymatui.cli.durations import read_duration
 from kymatui.cli.options.direct_install import CommandContext, add_running, open_context
-from kymatui.cli.output.plan_header import plan_document
+from kymatui.cli.output.plan_changes import plan_document
 from kymatui.cli.output.printing import print_line, print_text
 from kymatui.domain.inventories import Inventory
 from kymatui.engine.deletion.operator_deletion import CRDS_RELEASE, OPERATOR_RELEASE

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from kymatui.cli.durations import add_duration
+from kymatui.cli.cluster_options import add_duration
 from kymatui.cli.output.printing import print_line, print_message, print_text
 from kymatui.errors import ConfigurationError, UsageError
 from kymatui.sandbox.door import FAULTS, MAX_KYMAS, send_sandbox_fault, serve_sandbox
