@@ -1,7 +1,8 @@
 """Random changes of random fleets: each is forecast, then made, and every runtime gets what was foretold.
 
-    python -m tests.benchmarks.whatif_walk [CHANGES]
+    python -m tests.benchmarks.whatif_walk [FLEETS]
 
+Up to three changes follow each other: templates go and come back, mandatory versions go down, skip labels come and go.
 The control plane and its 3 to 8 runtimes are API servers in memory; the operator's controllers of Kymas and mandatory
 modules reconcile them until nothing changes. Ends with 1 if something came otherwise.
 """
@@ -14,9 +15,11 @@ from collections import Counter
 
 from hypothesis import HealthCheck, Phase, given, settings
 
-from kymatui.domain.whatif.catalog_change import CatalogChange
-from tests.controllers.drawn_fleets import drawn_fleets, release_changes
+from kymatui.domain.whatif.module_results import ResultReason
+from tests.controllers.drawn_fleets import DrawnStep, drawn_fleets, release_steps
 from tests.controllers.release_worlds import DrawnFleet, ReleaseWorld
+
+_SKIPPED = ResultReason.MANIFEST_SKIPPED
 
 
 def main() -> int:
@@ -31,13 +34,17 @@ def main() -> int:
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    @given(drawn_fleets(), release_changes())
-    def make(drawn: DrawnFleet, change: CatalogChange) -> None:
-        differences, entries = ReleaseWorld(drawn).differences(change)
-        runs.update(["changes"])
-        runs.update({"runtimes": len(drawn.kymas), "modules": len(entries)})
-        kinds.update(entry.kind.value for entry in entries if entry.changes)
-        wrong.extend(differences)
+    @given(drawn_fleets(), release_steps())
+    def make(drawn: DrawnFleet, steps: list[DrawnStep]) -> None:
+        world, last = ReleaseWorld(drawn), len(steps) - 1
+        for number, step in enumerate(steps):
+            world.skip(step.skipped)
+            differences, entries = world.differences(step.change)
+            runs.update(["changes"])
+            runs.update({"runtimes": len(drawn.kymas), "modules": len(entries)})
+            kinds.update(entry.kind.value for entry in entries if entry.changes)
+            kinds.update(entry.then.reason.value for entry in entries if entry.then.reason is _SKIPPED)
+            wrong.extend(f"step {number} of {last}: {difference}" for difference in differences)
 
     began, cpu = time.perf_counter(), time.process_time()
     make()

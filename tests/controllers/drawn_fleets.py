@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings, WindowPolicy, read_policy
 from kymatui.domain.whatif.catalog_change import CatalogChange
@@ -96,3 +97,30 @@ def release_changes(draw: st.DrawFn) -> CatalogChange:
     changed = draw(restricted) if draw(one_in(4)) else None
     windows = draw(st.sampled_from((None, None, None, open_windows())))
     return CatalogChange(tuple(objects), frozenset(deleted), labelled, windows, changed)
+
+
+class DrawnStep(NamedTuple):
+    """A change, and the modules of runtimes whose Manifests have the skip label while it is made."""
+
+    change: CatalogChange
+    skipped: frozenset[tuple[str, str]]
+
+
+@st.composite
+def release_steps(draw: st.DrawFn, most: int = 3) -> list[DrawnStep]:
+    """Some changes, one after the other: templates that went may come back, skip labels come and go."""
+    steps: list[DrawnStep] = []
+    gone: list[tuple[str, str]] = []
+    for _ in range(draw(st.integers(1, most))):
+        change = draw(release_changes())
+        named = {raw["metadata"]["name"] for raw in change.objects} | {name for _, _, name in change.deleted}
+        back = [pair for pair in gone if "-".join(pair) not in named and draw(flags)]
+        gone = [pair for pair in gone if pair not in back]
+        for kind, _, name in sorted(change.deleted):
+            if kind == "ModuleTemplate":
+                module, _, version = name.partition("-")
+                gone.append((module, version))
+        change = replace(change, objects=(*change.objects, *(draw(templates(*pair)) for pair in back)))
+        pairs = [(f"r{number}", module) for number in range(4) for module in MODULES]
+        steps.append(DrawnStep(change, frozenset(pair for pair in pairs if draw(one_in(8)))))
+    return steps

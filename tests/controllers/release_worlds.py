@@ -1,7 +1,8 @@
 """A control plane and its runtimes in memory, with the operator's controllers of Kymas and mandatory modules.
 
 A fleet is drawn, a change of it is forecast from the control plane alone and then made, and `differences` says where a
-module's Manifest or report is not as foretold. Manifests become ready at once; content comes from no registry.
+module's Manifest or report is not as foretold. Manifests become ready at once, but those with the skip
+label stay as they are; content comes from no registry.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from msgspec.structs import replace
 
 from kymatui.crds import read_crds
 from kymatui.domain.fleet.fleet_tracker import RuntimeKey
-from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, LABEL_MODULE_NAME, read_ref
+from kymatui.domain.fleet.manifest_summary import group_summaries, read_summary
+from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, LABEL_MODULE_NAME, LABEL_SKIP, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings
@@ -25,7 +27,7 @@ from kymatui.domain.kyma.states import State
 from kymatui.domain.plans.kyma_manifest import ModuleContent
 from kymatui.domain.plans.manifest_body import ManifestLayer
 from kymatui.domain.whatif.catalog_change import CatalogChange, runtime_key
-from kymatui.domain.whatif.fleet_objects import FleetObjects, build_fleet_objects
+from kymatui.domain.whatif.fleet_objects import FleetObjects, build_fleet_objects, manifest_choice
 from kymatui.domain.whatif.forecast import ModuleForecast, foresee
 from kymatui.domain.whatif.module_results import ResultKind
 from kymatui.engine.cluster.ports import Cluster, PatchKind
@@ -45,6 +47,10 @@ from tests.sandbox.living import Living
 LAYER: Final = ManifestLayer("http://reg.example", "kyma-project.io/module/mod", "sha256:1", True)
 PASSES: Final = 12
 _GOES: Final = (ResultKind.UNINSTALL, ResultKind.NOT_INSTALLED)
+_MOVES: Final = (ResultKind.INSTALL, ResultKind.UPGRADE, ResultKind.DOWNGRADE, ResultKind.UNINSTALL)
+HELD: Final = "tests.example/held"
+ModuleKey = tuple[str, str]
+"""The names of a Kyma and a module."""
 _STAYS: Final = (ResultKind.ERROR, ResultKind.HELD_BACK, ResultKind.WAIT)
 Json = dict[str, Any]
 
@@ -76,6 +82,8 @@ class ReleaseWorld:
         self.runtimes: dict[str, Cluster] = {}
         self.settings = drawn.settings
         self._cancel = threading.Event()
+        self._applied: dict[ModuleKey, str] = {}
+        """The versions that Manifests have brought into their runtimes."""
         for raw in drawn.catalog:
             put(self.home, raw)
         for raw in drawn.kymas:
@@ -89,14 +97,41 @@ class ReleaseWorld:
     def fleet(self) -> FleetObjects:
         """Return what a what-if reads: nothing but the control plane."""
         catalog = [*self.home.list(TEMPLATE, SPACE), *self.home.list(RELEASE_META, SPACE)]
-        return build_fleet_objects("kcp", self.home.list(KYMA, SPACE), catalog, {SPACE: self.settings}, NOW)
+        fleet = build_fleet_objects("kcp", self.home.list(KYMA, SPACE), catalog, {SPACE: self.settings}, NOW)
+        summaries = filter(None, map(read_summary, self.home.list(MANIFEST, SPACE)))
+        return replace(fleet, manifests=group_summaries(summaries))
 
     def differences(self, change: CatalogChange) -> tuple[list[str], tuple[ModuleForecast, ...]]:
         """Forecast a change, make it; return what came otherwise, and the forecast."""
-        before = self.fleet()
+        before, applied = self.fleet(), dict(self._applied)
         forecast = foresee(before, change, NOW)
+        command = foresee(_as_listed(before), change, NOW)
+        assert command.entries == forecast.entries, "the command, which lists some Manifests, forecasts the same"
+        skipped = {key for key, manifest in self._manifests().items() if is_skipped(manifest)}
         self.change(change)
-        return list(self._differences(forecast.entries, set(_without_channel(before)))), forecast.entries
+        found = self._differences(
+            forecast.entries, set(_without_channel(before)), {key: applied.get(key, "") for key in skipped}
+        )
+        return list(found), forecast.entries
+
+    def skip(self, modules: Collection[ModuleKey]) -> None:
+        """Give the Manifests of these modules, and no others, the skip label."""
+        for key, raw in self._manifests().items():
+            if is_skipped(raw) == (key in modules):
+                continue
+            if key in modules:
+                patch_body: Json = {"labels": {LABEL_SKIP: "true"}, "finalizers": [HELD]}
+            else:
+                patch_body = {"labels": {LABEL_SKIP: None}, "finalizers": []}
+            self.home.patch(read_ref(raw), {"metadata": patch_body}, PatchKind.MERGE)
+        self.settle()
+
+    def _manifests(self) -> dict[ModuleKey, Json]:
+        """Return the Manifests by the names of Kyma and module."""
+        listed = self.home.list(MANIFEST, SPACE)
+        labels = [raw["metadata"]["labels"] for raw in listed]
+        keys = [(label[LABEL_KYMA_NAME], label[LABEL_MODULE_NAME]) for label in labels]
+        return dict(zip(keys, listed, strict=True))
 
     def change(self, change: CatalogChange) -> None:
         for raw in change.objects:
@@ -163,7 +198,12 @@ class ReleaseWorld:
         ]
 
     def _ready(self) -> None:
-        for raw in self.home.list(MANIFEST, SPACE):
+        manifests = self._manifests()
+        self._applied = {key: version for key, version in self._applied.items() if key in manifests}
+        for key, raw in manifests.items():
+            if is_skipped(raw):
+                continue
+            self._applied[key] = str(raw["spec"].get("version") or "")
             if (raw.get("status") or {}).get("state") != State.READY:
                 self.home.patch(read_ref(raw), {"status": {"state": "Ready"}}, PatchKind.MERGE, subresource="status")
 
@@ -193,22 +233,40 @@ class ReleaseWorld:
     # comparing
 
     def _differences(
-        self, entries: Sequence[ModuleForecast], unknown: Collection[tuple[RuntimeKey, str]]
+        self,
+        entries: Sequence[ModuleForecast],
+        unknown: Collection[tuple[RuntimeKey, str]],
+        skipped: Mapping[ModuleKey, str],
     ) -> Iterator[str]:
-        installed = {
-            (one["metadata"]["labels"][LABEL_KYMA_NAME], one["metadata"]["labels"][LABEL_MODULE_NAME]): one
-            for one in self.home.list(MANIFEST, SPACE)
-        }
+        """Yield what came otherwise; `skipped` are the versions of modules whose Manifests have the skip label."""
+        installed = dict(self._applied)
         kymas = {runtime_key(raw): read_kyma(raw) for raw in self.home.list(KYMA, SPACE)}
         for entry in entries:
-            manifest = installed.pop((entry.runtime[1], entry.module), None)
-            version = str((manifest or {}).get("spec", {}).get("version") or "")
+            key = entry.runtime[1], entry.module
+            version = installed.pop(key, "")
+            if key in skipped:
+                if version != skipped[key]:
+                    yield f"{key} has the skip label: {skipped[key]!r} became {version!r}"
+                if entry.kind in _MOVES:
+                    yield f"{key} has the skip label, and {entry.kind.value} was foretold"
+                continue
             if (entry.runtime, entry.module) in unknown:
                 continue
             if problem := _difference(entry, version, kymas):
                 yield problem
-        for (kyma, module), _ in installed.items():
+        for kyma, module in installed:
             yield f"{kyma}: {module} is installed, and nothing was foretold"
+
+
+def is_skipped(raw: Mapping[str, Any]) -> bool:
+    return (raw["metadata"].get("labels") or {}).get(LABEL_SKIP) == "true"
+
+
+def _as_listed(fleet: FleetObjects) -> FleetObjects:
+    """Return the fleet with the Manifests that `kymatui whatif` lists."""
+    choice = manifest_choice(fleet)
+    kept = (one for group in fleet.manifests.values() for one in group if choice.covers(one))
+    return replace(fleet, manifests=group_summaries(kept))
 
 
 def open_cluster(name: str, namespace: str) -> Cluster:

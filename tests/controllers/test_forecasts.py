@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import cast
 from unittest.mock import patch
 
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
 from kymatui.domain.modules.module_outcomes import Outcome
@@ -20,7 +20,7 @@ from kymatui.domain.whatif.module_results import ResultKind, ResultReason, names
 from kymatui.operator.kymas import module_planning
 from kymatui.operator.kymas.kyma_context import KymaContext
 from kymatui.operator.kymas.module_planning import ModulePlanner, PlannedModule
-from tests.controllers.drawn_fleets import drawn_fleets, release_changes
+from tests.controllers.drawn_fleets import DrawnStep, drawn_fleets, release_steps
 from tests.controllers.release_worlds import DrawnFleet, ReleaseWorld
 from tests.domain.builders import NOW, kyma
 from tests.domain.test_whatif import SPACE, a_meta, a_template, changes, fleets
@@ -74,12 +74,16 @@ def _compare(planned: PlannedModule, forecast: ModuleForecast) -> None:
         assert result.version == planned.template.version
 
 
-@settings(max_examples=15, deadline=None)
-@given(drawn_fleets(), release_changes())
-def test_a_change_that_is_made_does_what_was_forecast(drawn: DrawnFleet, change: CatalogChange) -> None:
+@settings(
+    max_examples=15, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate]
+)  # shrinking takes minutes
+@given(drawn_fleets(), release_steps())
+def test_changes_that_are_made_do_what_was_forecast(drawn: DrawnFleet, steps: list[DrawnStep]) -> None:
     """`python -m tests.benchmarks.whatif_walk` does the same for 200 fleets and changes."""
-    differences, _ = ReleaseWorld(drawn).differences(change)
-    assert differences == []
+    world = ReleaseWorld(drawn)
+    for step in steps:
+        world.skip(step.skipped)
+        assert world.differences(step.change)[0] == []
 
 
 def test_a_kyma_in_error_since_its_creation_still_has_what_it_reports() -> None:

@@ -11,16 +11,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from kymatui.domain.fleet.manifest_summary import group_summaries, read_summary
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings, WindowPolicy, policy_document, read_policy
 from kymatui.domain.whatif.canaries import propose_canaries
 from kymatui.domain.whatif.catalog_change import CatalogChange, apply_change
 from kymatui.domain.whatif.fleet_document import FORMAT, fleet_document, read_fleet_document
-from kymatui.domain.whatif.fleet_objects import FleetObjects, FleetObjectsBuilder, build_fleet_objects
+from kymatui.domain.whatif.fleet_objects import (
+    FleetObjects,
+    FleetObjectsBuilder,
+    build_fleet_objects,
+    manifest_choice,
+)
 from kymatui.domain.whatif.forecast import Forecast, ForecastMemory, ModuleForecast, foresee
 from kymatui.domain.whatif.module_results import ResultKind, ResultReason
-from kymatui.domain.whatif.summary import count_kinds, group_forecast, reason_words, version_moves
+from kymatui.domain.whatif.summary import count_kinds, forecast_notes, group_forecast, reason_words, version_moves
 from kymatui.domain.whatif.version_lines import CellKind, version_lines
-from tests.domain.builders import NOW, PREFIX, kyma, labels, meta, old_template, report, template
+from tests.domain.builders import NOW, PREFIX, kyma, labels, manifest, meta, old_template, report, template
 
 Json = dict[str, Any]
 SPACE = "kcp-system"
@@ -501,3 +507,72 @@ def test_a_policy_is_written_as_it_is_read() -> None:
     found = read_policy(json.dumps(text))
     assert isinstance(found, WindowPolicy)
     assert read_policy(json.dumps(policy_document(found))) == found
+
+
+# what only Manifests tell
+
+
+def held(module: str, version: str, owner: str = "a", **marks: str) -> Json:
+    body = manifest(module, version, namespace=SPACE, owner=owner)
+    body["metadata"]["labels"] |= labels(**marks)
+    return body
+
+
+def with_manifests(state: FleetObjects, *bodies: Json) -> FleetObjects:
+    return replace(state, manifests=group_summaries(filter(None, map(read_summary, bodies))))
+
+
+@pytest.mark.parametrize(
+    ("change", "kind"),
+    [
+        pytest.param(CatalogChange((keda(regular="1.1.0"),)), ResultKind.UPGRADE, id="upgrade"),
+        pytest.param(
+            CatalogChange((a_template("keda", "1.0.0", labelled=BETA),)), ResultKind.UNINSTALL, id="uninstall"
+        ),
+    ],
+)
+def test_a_manifest_with_the_skip_label_keeps_its_module(change: CatalogChange, kind: ResultKind) -> None:
+    plain, skipped = held("keda", "1.0.0"), held("keda", "1.0.0", skip_reconciliation="true")
+    assert only(foresee(with_manifests(fleet(*BASE), plain), change, NOW)).kind is kind
+    found = foresee(with_manifests(fleet(*BASE), skipped), change, NOW)
+    assert found.changed == ()
+    (entry,) = found.entries
+    assert (entry.then.version, entry.then.reason) == ("1.0.0", ResultReason.MANIFEST_SKIPPED)
+    (note,) = forecast_notes(found)
+    assert note.startswith("keda does not change in a: its Manifest has the skip label")
+
+
+def test_a_mandatory_module_with_the_skip_label_stays() -> None:
+    state = fleet(a_meta("warden", mandatory={"version": "1.0.0"}), a_template("warden", "1.0.0"), runtime("a"))
+    marks = {"skip_reconciliation": "true", "mandatory_module": "true"}
+    state = with_manifests(state, held("warden", "1.0.0", **marks))
+    change = CatalogChange((a_meta("warden", mandatory={"version": "0.9.0"}), a_template("warden", "0.9.0")))
+    assert foresee(state, change, NOW).changed == ()
+
+
+def test_a_template_that_goes_and_comes_back_downgrades_and_both_steps_are_foretold() -> None:
+    """Without a template the Kyma reports no version, so that nothing refuses the older one that comes."""
+    gone = CatalogChange(deleted=frozenset({("ModuleTemplate", SPACE, "keda-1.0.0")}))
+    found = foresee(fleet(*BASE), gone, NOW)
+    assert only(found).then.drops_version
+    (note,) = forecast_notes(found)
+    assert note.startswith("keda in a: the Kyma no longer reports the installed version")
+    bare = report("keda", "", "Error")
+    for key in ("version", "template", "manifest"):
+        bare.pop(key, None)
+    state = fleet(keda(regular="0.9.0"), runtime("a", bare))
+    assert manifest_choice(state).modules == {"keda"}
+    state = with_manifests(state, held("keda", "1.0.0"))
+    entry = only(foresee(state, CatalogChange((a_template("keda", "0.9.0"),)), NOW))
+    assert (entry.kind, entry.installed, entry.then.version) == (ResultKind.DOWNGRADE, "1.0.0", "0.9.0")
+
+
+def test_an_exported_fleet_keeps_the_manifests_that_a_forecast_depends_on() -> None:
+    state = with_manifests(fleet(*BASE), held("keda", "1.0.0", skip_reconciliation="true"))
+    for key in (b"", b"key"):
+        copy = read_fleet_document(json.loads(json.dumps(fleet_document(state, key))))
+        (runtime_key,) = copy.kymas
+        ((summary,),) = copy.manifests.values()
+        assert (summary.module, summary.version, summary.skipped) == ("keda", "1.0.0", True)
+        assert list(copy.manifests) == [runtime_key]
+    assert read_fleet_document({**fleet_document(state), "manifests": []}).manifests == {}

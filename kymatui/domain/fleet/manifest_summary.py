@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from sys import intern
 
 from msgspec import Struct
@@ -11,6 +12,7 @@ from kymatui.domain.kubernetes.object_meta import (
     LABEL_KYMA_NAME,
     LABEL_MANDATORY,
     LABEL_MODULE_NAME,
+    LABEL_SKIP,
     parse_time,
     read_time,
     unusable,
@@ -23,6 +25,7 @@ class ManifestSummary(Struct, frozen=True):
     """The summary of one Manifest.
 
     `changed` is the newest condition change, None if there is none. `operation` is lifecycle-manager's own message.
+    `skipped` means that lifecycle-manager changes nothing of its module, not even to uninstall it.
     """
 
     namespace: str
@@ -36,6 +39,7 @@ class ManifestSummary(Struct, frozen=True):
     deleting: bool
     created: float | None
     changed: float | None
+    skipped: bool = False
 
     @property
     def is_waiting(self) -> bool:
@@ -46,6 +50,14 @@ class ManifestSummary(Struct, frozen=True):
     def is_failing(self) -> bool:
         """Return whether its module needs attention: a rollout on its way does not."""
         return self.is_waiting and self.state != State.PROCESSING
+
+
+def group_summaries(summaries: Iterable[ManifestSummary]) -> Mapping[tuple[str, str], tuple[ManifestSummary, ...]]:
+    """Return the summaries by namespace and name of their Kyma."""
+    by_kyma: dict[tuple[str, str], list[ManifestSummary]] = {}
+    for summary in summaries:
+        by_kyma.setdefault((summary.namespace, summary.kyma), []).append(summary)
+    return {key: tuple(group) for key, group in by_kyma.items()}
 
 
 def read_summary(raw: Object) -> ManifestSummary | None:
@@ -71,4 +83,5 @@ def read_summary(raw: Object) -> ManifestSummary | None:
         deleting=meta.has("deletionTimestamp"),
         created=read_time(meta, "creationTimestamp"),
         changed=max((time for time in changes if time is not None), default=None),
+        skipped=labels.text(LABEL_SKIP) == "true",
     )

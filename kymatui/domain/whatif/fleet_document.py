@@ -1,8 +1,8 @@
 """A fleet's objects as one JSON document: what decides about modules, and nothing else.
 
 Kymas keep name, namespace, labels of Kyma's domains (and those that selectors of the catalog name), the requested
-modules and the reported versions. Annotations, owners, messages, operations and all other fields are left out, so the
-document has no Secret and no person's data.
+modules and the reported versions; Manifests that a forecast depends on keep their module and version. Annotations,
+owners, messages, operations and all other fields are left out, so the document has no Secret and no person's data.
 """
 
 from __future__ import annotations
@@ -12,9 +12,19 @@ import hmac
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from kymatui.domain.fleet.fleet_tracker import RuntimeKey
+from kymatui.domain.fleet.manifest_summary import ManifestSummary, group_summaries, read_summary
 from kymatui.domain.kubernetes.json_reader import mapping_at
-from kymatui.domain.kubernetes.object_meta import ANNOTATION_MODULE_VERSION, OPERATOR
+from kymatui.domain.kubernetes.object_meta import (
+    ANNOTATION_MODULE_VERSION,
+    LABEL_KYMA_NAME,
+    LABEL_MANDATORY,
+    LABEL_MODULE_NAME,
+    LABEL_SKIP,
+    OPERATOR,
+)
 from kymatui.domain.kyma.maintenance_windows import (
     ControllerSettings,
     UnreadablePolicy,
@@ -45,6 +55,9 @@ def fleet_document(fleet: FleetObjects, key: bytes = b"") -> Json:
         "settings": {name: _settings(settings) for name, settings in sorted(fleet.settings.items())},
         "catalog": [_catalog_object(raw) for _, raw in sorted(fleet.catalog.items())],
         "kymas": [_kyma(runtime, raw, named, key) for runtime, raw in sorted(fleet.kymas.items())],
+        "manifests": [
+            _manifest(manifest, key) for _, manifests in sorted(fleet.manifests.items()) for manifest in manifests
+        ],
     }
 
 
@@ -61,7 +74,9 @@ def read_fleet_document(document: object) -> FleetObjects:
     if isinstance(taken_at, bool) or not isinstance(taken_at, int | float):
         raise ValueError("takenAt is not a number")
     kymas, catalog = (_objects(body.get(name), name) for name in ("kymas", "catalog"))
-    return build_fleet_objects(str(body.get("cluster") or "fleet"), kymas, catalog, settings, float(taken_at))
+    fleet = build_fleet_objects(str(body.get("cluster") or "fleet"), kymas, catalog, settings, float(taken_at))
+    manifests = _objects(body.get("manifests", []), "manifests")  # earlier documents have none
+    return replace(fleet, manifests=group_summaries(filter(None, map(read_summary, manifests))))
 
 
 def _objects(value: object, name: str) -> list[Object]:
@@ -141,6 +156,18 @@ def _kyma(runtime: RuntimeKey, raw: Object, named: set[str], key: bytes) -> Json
         "metadata": {"name": _hashed(runtime[1], key), "namespace": runtime[0], "labels": labels, **kept},
         "spec": _picked(mapping_at(raw, "spec"), _SPEC),
         "status": {**_picked(status, ("state", "activeChannel")), "modules": modules},
+    }
+
+
+def _manifest(summary: ManifestSummary, key: bytes) -> Json:
+    labels = {LABEL_KYMA_NAME: _hashed(summary.kyma, key), LABEL_MODULE_NAME: summary.module}
+    labels |= {LABEL_MANDATORY: "true"} if summary.mandatory else {}
+    labels |= {LABEL_SKIP: "true"} if summary.skipped else {}
+    return {
+        "apiVersion": f"{OPERATOR}/v1beta2",
+        "kind": "Manifest",
+        "metadata": {"name": _hashed(summary.name, key), "namespace": summary.namespace, "labels": labels},
+        "spec": {"version": summary.version},
     }
 
 

@@ -9,9 +9,17 @@ from typing import Final
 from msgspec import Struct, field
 
 from kymatui.domain.fleet.fleet_tracker import RuntimeKey
-from kymatui.domain.kubernetes.object_meta import MalformedObject, read_ref
+from kymatui.domain.fleet.manifest_summary import ManifestSummary
+from kymatui.domain.kubernetes.object_meta import (
+    LABEL_MANDATORY,
+    LABEL_MODULE_NAME,
+    LABEL_SKIP,
+    MalformedObject,
+    read_ref,
+)
 from kymatui.domain.kyma.kymas import KYMA_NAME, KYMA_NAMESPACE, Kyma, read_kyma
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings
+from kymatui.domain.kyma.template_index import index_templates, mandatory_metas
 from kymatui.domain.remote.kyma_sync import reported_requests
 from kymatui.domain.snapshot.snapshots import Object
 
@@ -29,7 +37,8 @@ class FleetObjects(Struct, frozen=True):
     """The objects of a control plane, or of a single cluster with its one Kyma.
 
     `kymas` have the spec that lifecycle-manager works with, which for a runtime is its own Kyma's. `settings` are
-    lifecycle-manager's, by namespace. `malformed` are Kymas whose modules are unknown.
+    lifecycle-manager's, by namespace. `manifests` are those that a forecast depends on, or all of them. `malformed` are
+    Kymas whose modules are unknown.
     """
 
     cluster: str = ""
@@ -38,6 +47,7 @@ class FleetObjects(Struct, frozen=True):
     settings: Mapping[str, ControllerSettings] = field(default_factory=dict)
     malformed: tuple[MalformedObject, ...] = ()
     taken_at: float = 0.0
+    manifests: Mapping[RuntimeKey, tuple[ManifestSummary, ...]] = field(default_factory=dict)
 
     @property
     def namespaces(self) -> tuple[str, ...]:
@@ -82,6 +92,55 @@ class FleetObjectsBuilder:
         if not self._catalog or len(listed) != len(self._listed) or any(map(is_not, listed, self._listed)):
             self._listed, self._catalog = listed, {catalog_key(raw): raw for raw in listed}
         return FleetObjects(cluster, usable, self._catalog, settings, tuple(malformed), taken_at)
+
+
+class ManifestChoice(Struct, frozen=True):
+    """The Manifests that a forecast depends on: a fleet has tens of thousands.
+
+    Those with the skip label, whose modules do not change; those of `modules`, whose versions nothing else tells; and
+    those that are left of modules that were mandatory: `mandatory` are today's.
+    """
+
+    modules: frozenset[str]
+    mandatory: frozenset[str]
+
+    @property
+    def selectors(self) -> tuple[str, ...]:
+        """Return the label selectors that list them."""
+        others = f",{LABEL_MODULE_NAME} notin ({','.join(sorted(self.mandatory))})" if self.mandatory else ""
+        named = (f"{LABEL_MODULE_NAME} in ({','.join(sorted(self.modules))})",) if self.modules else ()
+        return (f"{LABEL_SKIP}=true", f"{LABEL_MANDATORY}=true{others}", *named)
+
+    def covers(self, manifest: ManifestSummary) -> bool:
+        left = manifest.mandatory and manifest.module not in self.mandatory
+        return manifest.skipped or left or manifest.module in self.modules
+
+
+def manifest_choice(fleet: FleetObjects) -> ManifestChoice:
+    """Return the Manifests that a forecast of a fleet depends on.
+
+    A module that lost its template is reported without a version. Mandatory modules are in no report, and the catalog
+    does not say what is installed where one of them lacks its template.
+    """
+    modules: set[str] = set()
+    always: set[str] = set()
+    for raw in fleet.kymas.values():
+        kyma = read_kyma(raw)
+        if isinstance(kyma, Kyma):
+            modules |= {name for name in _named(kyma) if (report := kyma.report(name)) is None or not report.version}
+    for namespace in fleet.namespaces:
+        catalog = [raw for key, raw in fleet.catalog.items() if key[1] == namespace]
+        templates, metas = ([raw for raw in catalog if raw.get("kind") == kind] for kind in CATALOG_KINDS)
+        index = index_templates(templates, metas, namespace)
+        mandatory = {meta.meta.name: f"{meta.meta.name}-{meta.mandatory_version}" for meta in mandatory_metas(index)}
+        always |= mandatory.keys()
+        if any((namespace, name) not in index.by_name for name in mandatory.values()):
+            modules |= mandatory.keys()
+    return ManifestChoice(frozenset(modules), frozenset(always))
+
+
+def _named(kyma: Kyma) -> Iterable[str]:
+    return (*(request.name for request in kyma.modules), *(report.name for report in kyma.reports))
 
 
 def _read(raw: Object) -> _ReadKyma:

@@ -8,6 +8,7 @@ from typing import Final
 from msgspec import Struct, field
 
 from kymatui.domain.fleet.fleet_tracker import RuntimeKey
+from kymatui.domain.fleet.manifest_summary import ManifestSummary
 from kymatui.domain.fleet.runtimes import Runtime, read_runtime
 from kymatui.domain.kubernetes.object_meta import MalformedObject
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
@@ -16,9 +17,11 @@ from kymatui.domain.whatif.catalog_change import CatalogChange, apply_change
 from kymatui.domain.whatif.fleet_objects import FleetObjects
 from kymatui.domain.whatif.module_results import (
     ABSENT,
+    Manifests,
     ModuleResult,
     NamespaceCatalog,
     ResultKind,
+    installed_version,
     module_results,
     namespace_catalogs,
 )
@@ -82,6 +85,7 @@ class _Known(Struct):
 
     before: Object | None
     after: Object
+    manifests: tuple[ManifestSummary, ...]
     runtime: Runtime
     entries: tuple[ModuleForecast, ...]
 
@@ -120,6 +124,7 @@ def foresee(fleet: FleetObjects, change: CatalogChange, now: float, cache: Forec
     """Return the forecast of a change; `now` is in seconds of the Unix clock.
 
     Versions that Kymas report count as installed. Mandatory modules are in no report: their version of today counts.
+    Where neither tells it, the version of the Manifest does.
     With a `cache`, only what differs from its last call is computed.
     """
     cache = cache or ForecastMemory()
@@ -132,15 +137,18 @@ def foresee(fleet: FleetObjects, change: CatalogChange, now: float, cache: Forec
     for key in sorted(after.kymas):
         raw = fleet.kymas.get(key)
         known = cache.runtimes.get(key)
-        if known is None or known.before is not raw or known.after is not after.kymas[key] or not known.lasts:
+        manifests = fleet.manifests.get(key, ())
+        is_same = known is not None and known.before is raw and known.after is after.kymas[key]
+        if known is None or not is_same or known.manifests is not manifests or not known.lasts:
             changed = read_kyma(after.kymas[key])
             if not isinstance(changed, Kyma):
                 malformed.append(changed)
                 continue
             read = changed if after.kymas[key] is raw else read_kyma(raw)
             before = read if isinstance(read, Kyma) and raw is not None else None
-            results = _of_runtime(key, before, changed, old[key[0]], new[key[0]], now)
-            known = _Known(raw, after.kymas[key], read_runtime(before or changed, {}), tuple(results))
+            by_module = {manifest.module: manifest for manifest in manifests}
+            results = _of_runtime(key, before, changed, (old[key[0]], new[key[0]]), by_module, now)
+            known = _Known(raw, after.kymas[key], manifests, read_runtime(before or changed, {}), tuple(results))
         by_runtime[key] = known
         runtimes[key] = known.runtime
         entries += known.entries
@@ -153,14 +161,21 @@ def _of_runtime(
     key: RuntimeKey,
     before: Kyma | None,
     after: Kyma,
-    old: NamespaceCatalog,
-    new: NamespaceCatalog,
+    catalogs: tuple[NamespaceCatalog, NamespaceCatalog],
+    manifests: Manifests,
     now: float,
 ) -> list[ModuleForecast]:
-    today = module_results(before, old, now) if before is not None else {}
-    then = module_results(after, new, now, old if before is not None else _without_mandatory(old))
+    old, new = catalogs
+    today = module_results(before, old, now, manifests=manifests) if before is not None else {}
+    then = module_results(after, new, now, old if before is not None else _without_mandatory(old), manifests)
     return [
-        ModuleForecast(key, name, _installed(before, name, old), today.get(name, ABSENT), then.get(name, ABSENT))
+        ModuleForecast(
+            key,
+            name,
+            installed_version(before, name, old, manifests) if before is not None else "",
+            today.get(name, ABSENT),
+            then.get(name, ABSENT),
+        )
         for name in sorted({*today, *then})
     ]
 
@@ -168,12 +183,3 @@ def _of_runtime(
 def _without_mandatory(catalog: NamespaceCatalog) -> NamespaceCatalog:
     """Return the catalog as a runtime has it that does not exist yet: nothing is installed."""
     return NamespaceCatalog(catalog.index, catalog.settings, {}, frozenset(), catalog.metas)
-
-
-def _installed(before: Kyma | None, module: str, catalog: NamespaceCatalog) -> str:
-    if before is None:
-        return ""
-    if module in catalog.mandatory and not catalog.missing:
-        return catalog.mandatory[module]
-    report = before.report(module)
-    return report.version if report is not None else ""

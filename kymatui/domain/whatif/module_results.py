@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Final
 
 from msgspec import Struct
 
+from kymatui.domain.fleet.manifest_summary import ManifestSummary
 from kymatui.domain.kubernetes.object_meta import LABEL_SKIP
 from kymatui.domain.kyma.kymas import Kyma, ModuleReport
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings, MaintenanceWindow
@@ -54,6 +56,7 @@ class ResultReason(StrEnum):
     NOT_UNINSTALLED = "not-uninstalled"  # no longer requested, but without a version that can be resolved
     UNMANAGED = "unmanaged"
     SKIPPED = "skipped"
+    MANIFEST_SKIPPED = "manifest-skipped"  # the Manifest changes, and nothing of the module
     KYMA_DELETING = "kyma-deleting"
     DOWNGRADE = "downgrade"
     INVALID_VERSION = "invalid-version"
@@ -115,6 +118,13 @@ class ModuleResult(Struct, frozen=True):
 
     __eq__, __hash__ = compare_by("kind", "version", "channel", "reason", "window", "downtime")
 
+    @property
+    def drops_version(self) -> bool:
+        """Return whether the Kyma no longer reports the installed version, so that nothing refuses a downgrade."""
+        if self.kind is not ResultKind.ERROR or self.refusal is None:
+            return False
+        return outcome_of(self.refusal, reported=True) in (Outcome.FAILED, Outcome.WARNED)
+
 
 ABSENT: Final = ModuleResult(ResultKind.NOT_INSTALLED, reason=ResultReason.NOT_REQUESTED)
 
@@ -150,8 +160,17 @@ def _namespace_catalog(fleet: FleetObjects, namespace: str) -> NamespaceCatalog:
     return NamespaceCatalog(index, fleet.settings_of(namespace), mandatory, frozenset(missing), metas)
 
 
+Manifests = Mapping[str, ManifestSummary]
+"""The Manifests of one Kyma by module, as far as they are known."""
+NO_MANIFESTS: Final[Manifests] = MappingProxyType({})
+
+
 def module_results(
-    kyma: Kyma, catalog: NamespaceCatalog, now: float, before: NamespaceCatalog | None = None
+    kyma: Kyma,
+    catalog: NamespaceCatalog,
+    now: float,
+    before: NamespaceCatalog | None = None,
+    manifests: Manifests = NO_MANIFESTS,
 ) -> dict[str, ModuleResult]:
     """Return the result of each module that a Kyma requests, reports or must have.
 
@@ -162,9 +181,34 @@ def module_results(
     if stopped is not None:
         kept = {report.name: report.version for report in kyma.reports} | _installed_mandatory(before)
         return {name: ModuleResult(ResultKind.KEEP, version, reason=stopped) for name, version in kept.items()}
-    results = {item.name: _result(kyma, item, catalog, now) for item in work_list(kyma)}
-    results |= _removed_mandatory(catalog, before, results)
-    return results | _mandatory(kyma, catalog, before)
+    results = {item.name: _result(kyma, item, catalog, now, manifests) for item in work_list(kyma)}
+    results |= _removed_mandatory(catalog, before, results, manifests)
+    results |= _mandatory(kyma, catalog, before, manifests)
+    return {name: _unless_skipped(result, manifests.get(name), kyma) for name, result in results.items()}
+
+
+def installed_version(kyma: Kyma, module: str, catalog: NamespaceCatalog, manifests: Manifests = NO_MANIFESTS) -> str:
+    """Return the version that a module has today, "" if it is not installed, or not known to be."""
+    if module in catalog.mandatory and not catalog.missing:
+        return catalog.mandatory[module]
+    return _applied_version(kyma, module, manifests)
+
+
+def _applied_version(kyma: Kyma, module: str, manifests: Manifests) -> str:
+    """Return the version that the Kyma reports, else its Manifest's: a module without a template is in no report."""
+    report, manifest = kyma.report(module), manifests.get(module)
+    return (report.version if report is not None else "") or (manifest.version if manifest is not None else "")
+
+
+def _unless_skipped(result: ModuleResult, manifest: ManifestSummary | None, kyma: Kyma) -> ModuleResult:
+    if manifest is None or not manifest.skipped or result.kind not in _ACTS:
+        return result
+    report = kyma.report(manifest.module)
+    version = (report.version if report is not None else "") or manifest.version
+    return ModuleResult(ResultKind.KEEP, version, result.channel, ResultReason.MANIFEST_SKIPPED)
+
+
+_ACTS: Final = (ResultKind.INSTALL, ResultKind.UPGRADE, ResultKind.DOWNGRADE, ResultKind.UNINSTALL)
 
 
 def _stopped(kyma: Kyma) -> ResultReason | None:
@@ -181,12 +225,13 @@ def _installed_mandatory(catalog: NamespaceCatalog) -> dict[str, str]:
     return {} if catalog.missing else dict(catalog.mandatory)
 
 
-def _mandatory(kyma: Kyma, catalog: NamespaceCatalog, before: NamespaceCatalog) -> dict[str, ModuleResult]:
+def _mandatory(
+    kyma: Kyma, catalog: NamespaceCatalog, before: NamespaceCatalog, manifests: Manifests
+) -> dict[str, ModuleResult]:
     installed = _installed_mandatory(before)
     results = {}
     for name, version in catalog.mandatory.items():
-        report = kyma.report(name)
-        here = installed.get(name) or (report.version if report is not None else "")
+        here = installed.get(name) or _applied_version(kyma, name, manifests)
         if name in catalog.missing:
             results[name] = ModuleResult(ResultKind.ERROR, version, reason=ResultReason.TEMPLATE_MISSING)
         elif catalog.missing and not same_version(here, version):
@@ -197,29 +242,31 @@ def _mandatory(kyma: Kyma, catalog: NamespaceCatalog, before: NamespaceCatalog) 
 
 
 def _removed_mandatory(
-    catalog: NamespaceCatalog, before: NamespaceCatalog, requested: Mapping[str, ModuleResult]
+    catalog: NamespaceCatalog, before: NamespaceCatalog, requested: Mapping[str, ModuleResult], manifests: Manifests
 ) -> dict[str, ModuleResult]:
-    """Return the results of modules that are mandatory today, and no longer.
+    """Return the results of modules that are mandatory today or were so when they were installed, and no longer.
 
     Without its ModuleReleaseMeta a module is uninstalled. One that only stops being mandatory stays, until a Kyma
     requests it. Where a missing template blocks all of them today, it is unknown which are installed.
     """
     results = {}
     installed = _installed_mandatory(before)
-    for name in before.mandatory:
+    earlier = [name for name, manifest in manifests.items() if manifest.mandatory and name not in before.mandatory]
+    for name in (*before.mandatory, *earlier):
         if name in catalog.mandatory:
             continue
-        if name not in catalog.metas:
+        version = installed.get(name) or (manifests[name].version if name in manifests else "")
+        if name in before.metas and name not in catalog.metas:
             results[name] = ModuleResult(ResultKind.UNINSTALL, reason=ResultReason.MANDATORY_DELETED)
         elif name not in requested:
-            results[name] = ModuleResult(ResultKind.KEEP, installed.get(name, ""))
+            results[name] = ModuleResult(ResultKind.KEEP, version)
     return results
 
 
 # modules that a Kyma requests or reports
 
 
-def _result(kyma: Kyma, item: WorkItem, catalog: NamespaceCatalog, now: float) -> ModuleResult:
+def _result(kyma: Kyma, item: WorkItem, catalog: NamespaceCatalog, now: float, manifests: Manifests) -> ModuleResult:
     report = kyma.report(item.name)
     if not item.enabled:
         return _uninstalled(kyma, item, catalog, now)
@@ -227,7 +274,7 @@ def _result(kyma: Kyma, item: WorkItem, catalog: NamespaceCatalog, now: float) -
         version = report.version if report is not None else ""
         return ModuleResult(ResultKind.KEEP, version, reason=ResultReason.UNMANAGED)
     resolution = strict_resolution(resolve(item.name, kyma, catalog.index, now=now, rules=catalog.settings))
-    return _of_resolution(resolution, report)
+    return _of_resolution(resolution, report, _applied_version(kyma, item.name, manifests))
 
 
 def _uninstalled(kyma: Kyma, item: WorkItem, catalog: NamespaceCatalog, now: float) -> ModuleResult:
@@ -241,8 +288,7 @@ def _uninstalled(kyma: Kyma, item: WorkItem, catalog: NamespaceCatalog, now: flo
     return ModuleResult(ResultKind.UNINSTALL, reason=ResultReason.NOT_REQUESTED)
 
 
-def _of_resolution(resolution: Resolution, report: ModuleReport | None) -> ModuleResult:
-    installed = report.version if report is not None else ""
+def _of_resolution(resolution: Resolution, report: ModuleReport | None, installed: str) -> ModuleResult:
     refusal = resolution.refusal
     downtime = resolution.template is not None and resolution.template.requires_downtime
     if refusal is None:
@@ -250,14 +296,14 @@ def _of_resolution(resolution: Resolution, report: ModuleReport | None) -> Modul
         return ModuleResult(kind, resolution.version, resolution.channel, downtime=downtime)
     window = refusal.window if isinstance(refusal, r.WaitsForWindow) else None
     reason = _REASONS.get(type(refusal), ResultReason.OTHER)
-    kind = _refused(refusal, report)
+    kind = _refused(refusal, report, installed)
     version = "" if kind is ResultKind.UNINSTALL else resolution.version
     return ModuleResult(kind, version, resolution.channel, reason, window, downtime, refusal=refusal)
 
 
-def _refused(refusal: Refusal, report: ModuleReport | None) -> ResultKind:
+def _refused(refusal: Refusal, report: ModuleReport | None, installed: str) -> ResultKind:
     if refusal.uninstalls:
-        is_there = report is not None and (report.version or report.manifest is not None)
+        is_there = installed or (report is not None and report.manifest is not None)
         return ResultKind.UNINSTALL if is_there else ResultKind.NOT_INSTALLED
     if isinstance(refusal, r.HeldBack):
         return ResultKind.HELD_BACK

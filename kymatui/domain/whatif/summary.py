@@ -63,6 +63,30 @@ def forecast_notes(forecast: Forecast) -> Iterator[str]:
         yield f"Kyma {namespace}/{name} is not in the fleet; counted as a new runtime"
     for item in forecast.malformed:
         yield f"{item.ref} is malformed and not in the forecast: {item.reason}"
+    skipped = [entry for entry in forecast.entries if entry.then.reason is ResultReason.MANIFEST_SKIPPED]
+    for module, runtimes in _by_module(skipped).items():
+        yield (
+            f"{module} does not change in {runtimes}: its Manifest has the skip label, and lifecycle-manager changes "
+            "the module once the label is removed"
+        )
+    drops = (entry for entry in forecast.changed if entry.installed and not entry.today.drops_version)
+    dropped = [entry for entry in drops if entry.then.drops_version]
+    for module, runtimes in _by_module(dropped).items():
+        yield (
+            f"{module} in {runtimes}: the Kyma no longer reports the installed version, so lifecycle-manager installs "
+            "the next version without refusing a downgrade"
+        )
+
+
+def _by_module(entries: Iterable[ModuleForecast]) -> dict[str, str]:
+    """Return the runtimes by module: their name, or their number."""
+    names: dict[str, list[str]] = {}
+    for entry in entries:
+        names.setdefault(entry.module, []).append(entry.runtime[1])
+    return {
+        module: runtimes[0] if len(runtimes) == 1 else format_count(len(runtimes), "runtime")
+        for module, runtimes in names.items()
+    }
 
 
 # The versions between which a change moves modules, with both templates.
@@ -119,6 +143,7 @@ _REASONS: Final[Mapping[ResultReason, str]] = {
     ),
     ResultReason.UNMANAGED: "the module is unmanaged",
     ResultReason.SKIPPED: "the Kyma has the skip label",
+    ResultReason.MANIFEST_SKIPPED: "its Manifest has the skip label",
     ResultReason.KYMA_DELETING: "the Kyma is being deleted",
     ResultReason.TEMPLATE_MISSING: "the ModuleTemplate of the mandatory version is missing",
 }

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kymatui.adapters.content.change_files import (
     ChangedFiles,
@@ -18,6 +19,7 @@ from kymatui.adapters.content.change_files import (
     require_fleet_name,
     write_fleet_file,
 )
+from kymatui.domain.fleet.manifest_summary import ManifestSummary, group_summaries, read_summary
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kyma.kymas import KYMA_NAME, KYMA_NAMESPACE
 from kymatui.domain.whatif.catalog_change import CatalogChange
@@ -27,8 +29,9 @@ from kymatui.domain.whatif.fleet_objects import (
     FleetObjects,
     build_fleet_objects,
     catalog_key,
+    manifest_choice,
 )
-from kymatui.errors import InvalidError, NotFoundError, UnknownNameError, UsageError
+from kymatui.errors import ForbiddenError, InvalidError, NotFoundError, UnknownNameError, UsageError
 from kymatui.sessions.cluster.cluster_access import open_cluster, require_namespace
 from kymatui.sessions.cluster.controller_rules import read_configured_rules, read_controller_rules
 from kymatui.sessions.control_plane.fleet_lists import list_kind
@@ -36,6 +39,8 @@ from kymatui.sessions.feeds.feeds import raise_gc_thresholds
 from kymatui.sessions.feeds.watched_kinds import KYMA_KINDS
 
 if TYPE_CHECKING:
+    from kymatui.adapters.kube.api.client import Client
+    from kymatui.domain.fleet.fleet_tracker import RuntimeKey
     from kymatui.engine.cluster.ports import Cluster
     from kymatui.sessions.cluster.session_options import SessionOptions
 
@@ -138,7 +143,7 @@ def _deleted(word: str, fleet: FleetObjects) -> CatalogKey:
     return matching[0]
 
 
-_KYMAS, _TEMPLATES, _METAS, _ = KYMA_KINDS
+_KYMAS, _TEMPLATES, _METAS, _MANIFESTS = KYMA_KINDS
 
 
 def read_fleet_objects(options: SessionOptions, labels: str, now: float) -> tuple[FleetObjects, tuple[str, ...]]:
@@ -169,6 +174,27 @@ def read_fleet_objects(options: SessionOptions, labels: str, now: float) -> tupl
                     catalog += list_kind(client, kind, namespace)
                 except NotFoundError:  # an older or newer lifecycle-manager has no such kind
                     continue
-        return build_fleet_objects(home.name, kymas, catalog, settings, now), tuple(dict.fromkeys(notes))
+        fleet = build_fleet_objects(home.name, kymas, catalog, settings, now)
+        manifests, manifest_notes = _manifests(client, fleet)
+        return replace(fleet, manifests=manifests), tuple(dict.fromkeys((*notes, *manifest_notes)))
     finally:
         client.transport.close()
+
+
+def _manifests(
+    client: Client, fleet: FleetObjects
+) -> tuple[Mapping[RuntimeKey, tuple[ManifestSummary, ...]], tuple[str, ...]]:
+    """Return the Manifests that decide about modules, and a message if they cannot be listed."""
+    selectors = manifest_choice(fleet).selectors
+    listed: dict[tuple[str, str], ManifestSummary] = {}
+    try:
+        for namespace in sorted({key[0] for key in fleet.kymas}):
+            for labels in selectors:
+                for summary in filter(None, map(read_summary, list_kind(client, _MANIFESTS, namespace, labels=labels))):
+                    listed[summary.namespace, summary.name] = summary
+    except NotFoundError:  # no lifecycle-manager has run here
+        return {}, ()
+    except ForbiddenError as error:
+        return {}, (f"skip labels of Manifests are unknown: {error}",)
+    grouped = group_summaries(listed.values())
+    return {key: summaries for key, summaries in grouped.items() if key in fleet.kymas}, ()

@@ -131,13 +131,15 @@ class ForecastLink:
         change, left_out = self._change
         now = self._clock()
         timed = any(not known.lasts for known in self._memory.runtimes.values())
-        inputs = (*listed, change, fleet.settings, int(now // 30) if timed else 0)
+        inputs = (*listed, change, fleet.settings, fleet.manifests, int(now // 30) if timed else 0)
         if len(inputs) != len(self._seen) or any(
             a is not b and a != b for a, b in zip(inputs, self._seen, strict=True)
         ):
             forecast = foresee(fleet, change, now, self._memory)
             self._seen = inputs
             notes = (*left_out, *change_notes(change, fleet), *forecast_notes(forecast), *self._notes)
+            if (unknown := source.picture().unknown_manifests) is not None:
+                notes = (*notes, f"skip labels of Manifests are unknown: {unknown}")
             self._reading = replace(self._reading, forecast=forecast, lines=ForecastLines(forecast), notes=notes)
         lines, opened = self._reading.lines, self._opened
         last = self._delivered
@@ -158,7 +160,7 @@ class ForecastLink:
                 **{missing_namespace: settings for missing_namespace, (settings, _) in rules.items()},
             }
             self._notes = tuple(dict.fromkeys((*self._notes, *(note for _, notes in rules.values() for note in notes))))
-        return replace(fleet, settings=self._settings)
+        return replace(fleet, settings=self._settings, manifests=source.picture().manifests)
 
     def _read_files(self, fleet: FleetObjects) -> None:
         """Read the files if they differ from those of the last time; an error keeps the last change."""

@@ -499,6 +499,7 @@ def _result_json(result: ModuleResult) -> Json:
         "channel": result.channel or None,
         "reason": result.reason.value or None,
         "state": state.value if state is not None else None,
+        "dropsVersion": result.drops_version,
         "downtime": result.downtime,
         "window": {"begin": stamp(window.begin), "end": stamp(window.end)} if window is not None else None,
     }
