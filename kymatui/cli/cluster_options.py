@@ -97,3 +97,19 @@ def read_duration(text: str) -> float:
     if negative or not seconds:
         raise ValueError("greater than 0")
     return seconds
+
+
+def add_contexts(parser: argparse._ActionsContainer, text: str = "") -> None:
+    """Add `--contexts`."""
+    parser.add_argument(
+        "--contexts",
+        nargs="*",
+        action="extend",
+        metavar="GLOB",
+        help=f"{text or 'run on these contexts of the kubeconfig'}: names, patterns such as 'prod-*', groups of the "
+        "configuration (default: all)",
+    )
+
+
+def uses_contexts(args: argparse.Namespace) -> bool:
+    return getattr(args, "contexts", None) is not None

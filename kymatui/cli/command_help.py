@@ -160,7 +160,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "kymatui fleet",
         "kymatui fleet --module keda@1.5.0 --plan azure",
         "kymatui fleet --drifting -l kyma-project.io/region=eu-central-1 -o json",
-        "kymatui fleet --group region",
+        "kymatui fleet --contexts 'prod-*'       # without a control plane: the clusters of these contexts",
     ),
     "matrix": ("kymatui matrix", "kymatui matrix keda nats", "kymatui matrix --plan azure -o json"),
     "compare": (

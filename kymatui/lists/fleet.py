@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Any, Final
 
 from msgspec import Struct
 
-from kymatui.domain.catalog.catalog_json import actor_json, unknown_json
+from kymatui.domain.catalog.catalog_json import MODULE_FIELDS, actor_json, unknown_json
+from kymatui.domain.catalog.rows import ModuleRow
+from kymatui.domain.fleet.clusters import ClusterStatus, FleetCluster, InstalledVersions
 from kymatui.domain.fleet.pending_actions import RuntimeReason, runtime_reason
 from kymatui.domain.fleet.runtimes import Runtime, RuntimeModule, VersionCounts, drift_count, reported_actor
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma.states import State, StateSource, state_rank
+from kymatui.domain.kyma.versions import version_order
 from kymatui.domain.snapshot.missing_lists import ListGap, UnknownFact
 from kymatui.domain.versions.drift import DriftKind
 from kymatui.domain.versions.evidence import VersionSource
 from kymatui.domain.versions.messages import drift_words
 from kymatui.lists.catalog_cells import GAP_TONES, TONES, text_cell
-from kymatui.lists.columns import ABSENT, SIGNS, Cell, ListColumn
+from kymatui.lists.columns import ABSENT, SIGNS, Cell, ListColumn, natural_key
 
 REPORTED: Final = VersionSource.REPORTED.value
 _NOT_READ: Final = UnknownFact(ListGap.UNKNOWN, (), "the runtime was not read; `kymatui module` reads it")
@@ -203,6 +207,200 @@ RUNTIME_COLUMNS: Final = (
     ),
 )
 
+# contexts
+
+_STATUS_TONES: Final = {
+    ClusterStatus.CONNECTING: "processing",
+    ClusterStatus.CONTROL_PLANE: "accent",
+    ClusterStatus.STALE: "warning",
+    ClusterStatus.LOGIN: "warning",
+    ClusterStatus.UNREACHABLE: "error",
+    ClusterStatus.FORBIDDEN: "warning",
+    ClusterStatus.NO_KYMA: "muted",
+    ClusterStatus.UNUSABLE: "error",
+}
+
+
+def cluster_state_cell(cluster: FleetCluster) -> Cell:
+    """Return the worst state of a context's modules, or what keeps them from being read."""
+    status = cluster.status
+    tone = TONES[cluster.state] if status is ClusterStatus.LISTED else _STATUS_TONES[status]
+    word = cluster.state.value if status is ClusterStatus.LISTED else status.value
+    return Cell(f"{SIGNS.get(tone, '')} {word}".strip(), tone, order=_worst_first(cluster), full=word)
+
+
+def _worst_first(cluster: FleetCluster) -> tuple[object, ...]:
+    return (*cluster.rank, natural_key(cluster.context))
+
+
+def clusters_worst_first(clusters: Iterable[FleetCluster]) -> list[FleetCluster]:
+    return sorted(clusters, key=_worst_first)
+
+
+def _count_of(number: int | None, cluster: FleetCluster, tone: str = "") -> Cell:
+    if number is None or cluster.catalog is None:
+        return Cell(ABSENT, "muted")
+    return Cell(str(number), tone if number else "muted", order=number)
+
+
+def _cluster_problems(cluster: FleetCluster) -> Cell:
+    return _count_of(cluster.problems, cluster, "warning")
+
+
+def _behind(cluster: FleetCluster) -> Cell:
+    """Return how far the module with the oldest version is behind."""
+    module = cluster.furthest
+    if module is None or module.drift.distance is None:
+        return Cell(ABSENT, "muted")
+    distance = str(module.drift.distance)
+    return Cell(distance, "warning", cluster.distance, full=f"{module.name} {distance}")
+
+
+def _cluster_worst(cluster: FleetCluster) -> Cell:
+    row = cluster.worst
+    if row is None:
+        return Cell(ABSENT, "muted")
+    return Cell(sanitize(row.name), TONES[row.state], state_rank(row.state), full=f"{row.name} {row.state_words}")
+
+
+def _seen(cluster: FleetCluster) -> Cell:
+    if not cluster.seen:
+        return Cell(ABSENT, "muted")
+    return Cell("now", "muted", 0.0) if cluster.is_read else Cell("", "warning", -cluster.seen, since=cluster.seen)
+
+
+def _cluster_module(row: ModuleRow) -> dict[str, Any]:
+    fields = ("name", "channel", "installed", "installedSource", "desired", "drift", "state", "actor", "unknown")
+    return {key: MODULE_FIELDS[key].read(row) for key in fields}
+
+
+CLUSTER_COLUMNS: Final = (
+    ListColumn[FleetCluster](
+        "context",
+        "CONTEXT",
+        16,
+        flex=3,
+        cell=lambda cluster: Cell(sanitize(cluster.context), "strong", order=natural_key(cluster.context)),
+        json={"context": lambda cluster: cluster.context},
+        help="the context of the kubeconfig",
+    ),
+    ListColumn[FleetCluster](
+        "cluster",
+        "CLUSTER",
+        12,
+        flex=2,
+        priority=8,
+        cell=lambda cluster: text_cell(cluster.cluster),
+        json={
+            "cluster": lambda cluster: cluster.cluster or None,
+            "server": lambda cluster: cluster.server or None,
+            "readOnly": lambda cluster: cluster.read_only,
+        },
+        help="its cluster in the kubeconfig",
+    ),
+    ListColumn[FleetCluster](
+        "state",
+        "STATE",
+        15,
+        cell=cluster_state_cell,
+        json={
+            "status": lambda cluster: cluster.status.value,
+            "state": lambda cluster: cluster.state.value if cluster.modules else None,
+        },
+        help="the worst state of its modules, or why it is not read",
+    ),
+    ListColumn[FleetCluster](
+        "modules",
+        "MODULES",
+        7,
+        priority=5,
+        right=True,
+        falls=True,
+        cell=lambda cluster: _count_of(len(cluster.modules), cluster),
+        json={"modules": lambda cluster: list(map(_cluster_module, cluster.modules))},
+        help="modules that are installed or requested",
+    ),
+    ListColumn[FleetCluster](
+        "problems",
+        "PROBLEMS",
+        8,
+        priority=1,
+        right=True,
+        falls=True,
+        cell=_cluster_problems,
+        json={"problems": lambda cluster: cluster.problems},
+        help="problems as its catalog counts them",
+    ),
+    ListColumn[FleetCluster](
+        "updates",
+        "UPDATES",
+        7,
+        priority=2,
+        right=True,
+        falls=True,
+        cell=lambda cluster: _count_of(len(cluster.updates), cluster, "warning"),
+        json={"updates": lambda cluster: [row.name for row in cluster.updates]},
+        help="modules that are older than the version for them",
+    ),
+    ListColumn[FleetCluster](
+        "worst",
+        "WORST MODULE",
+        14,
+        flex=2,
+        priority=3,
+        cell=_cluster_worst,
+        json={"worst": lambda cluster: cluster.worst.name if cluster.worst is not None else None},
+        help="the module that is worst off",
+    ),
+    ListColumn[FleetCluster](
+        "actor",
+        "WHO ACTS",
+        14,
+        flex=2,
+        priority=4,
+        cell=lambda cluster: Cell(cluster.actor.value, "accent" if cluster.actor is Actor.YOU else ""),
+        json={"actor": lambda cluster: actor_json(cluster.actor)},
+        help="who acts next on it",
+    ),
+    ListColumn[FleetCluster](
+        "behind",
+        "BEHIND",
+        9,
+        priority=6,
+        falls=True,
+        cell=_behind,
+        json={
+            "behind": lambda cluster: (
+                cluster.furthest.drift.distance.key
+                if cluster.furthest is not None and cluster.furthest.drift.distance is not None
+                else None
+            )
+        },
+        help="how far the oldest module is behind its version",
+    ),
+    ListColumn[FleetCluster](
+        "seen",
+        "SEEN",
+        5,
+        priority=7,
+        right=True,
+        cell=_seen,
+        json={"seen": lambda cluster: cluster.seen or None},
+        help="when the cluster answered last",
+    ),
+    ListColumn[FleetCluster](
+        "reason",
+        "REASON",
+        cell=lambda cluster: Cell(sanitize(cluster.why)),
+        json={
+            "reason": lambda cluster: cluster.why or None,
+            "hint": lambda cluster: cluster.hint or None,
+            "loginNeeded": lambda cluster: cluster.status is ClusterStatus.LOGIN,
+        },
+        wide=True,
+    ),
+)
+
 # groups
 
 
@@ -266,6 +464,32 @@ def version_counts(row: VersionCounts) -> str:
     """Return how many runtimes report each version, the newest first."""
     return ", ".join(f"{version or 'unknown'}: {count}" for version, count in row.counts)
 
+
+def contexts_by_version(row: InstalledVersions) -> dict[str, list[str]]:
+    """Return the contexts by installed version, the newest version first."""
+    versions = sorted(set(row.versions.values()), key=version_order, reverse=True)
+    return {version: [name for name, own in row.versions.items() if own == version] for version in versions}
+
+
+def _contexts_of(row: InstalledVersions, *, named: bool) -> str:
+    parts = []
+    for version, names in contexts_by_version(row).items():
+        parts.append(f"{version or 'unknown'}: {', '.join(names) if named else len(names)}")
+    return ("; " if named else ", ").join(parts)
+
+
+INSTALLED_COLUMNS: Final = (
+    ListColumn[InstalledVersions]("name", "MODULE", cell=lambda row: Cell(sanitize(row.module))),
+    ListColumn[InstalledVersions](
+        "total", "CONTEXTS", falls=True, cell=lambda row: Cell(str(len(row.versions)), order=len(row.versions))
+    ),
+    ListColumn[InstalledVersions](
+        "versions", "INSTALLED VERSIONS", cell=lambda row: Cell(sanitize(_contexts_of(row, named=False)))
+    ),
+    ListColumn[InstalledVersions](
+        "contexts", "BY CONTEXT", cell=lambda row: Cell(sanitize(_contexts_of(row, named=True))), wide=True
+    ),
+)
 
 VERSION_COLUMNS: Final = (
     ListColumn[VersionCounts](

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+import fnmatch
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kymatui.adapters.files.context_memory import ContextMemory
-from kymatui.errors import ConfigurationError, KymatuiError
+from kymatui.errors import ConfigurationError, KymatuiError, UnknownNameError
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.auth.context_list import ConnectionFacts
@@ -24,7 +25,7 @@ OpenSession = Callable[["SessionOptions"], Any]
 class ContextEntry(Struct, frozen=True):
     """One context; `used` in Unix seconds, 0 for never; `problem` is why it cannot be used.
 
-    `is_current` says that the kubeconfig names it as the current one.
+    `is_current` says that the kubeconfig names it as the current one, `plugin` is the command that logs in.
     """
 
     name: str
@@ -37,6 +38,65 @@ class ContextEntry(Struct, frozen=True):
     is_current: bool = False
     used: float = 0.0
     problem: str = ""
+    plugin: str = ""
+
+
+def list_entries(options: SessionOptions, settings: Settings, used: Mapping[str, float]) -> list[ContextEntry]:
+    """Return all contexts by name, with their settings. Raise ConfigurationError."""
+    from kymatui.adapters.kube.auth.context_list import list_contexts
+
+    entries = []
+    for context in list_contexts(options.kubeconfig):
+        own = settings.context(context.name)
+        entries.append(
+            ContextEntry(
+                name=context.name,
+                cluster=context.cluster,
+                user=context.user,
+                server=context.server,
+                namespace=context.namespace,
+                accent=own.accent,
+                read_only=options.read_only or own.read_only,
+                is_current=context.is_current,
+                used=used.get(context.name, 0.0),
+                problem=context.problem,
+                plugin=context.plugin,
+            )
+        )
+    return entries
+
+
+def select_entries(entries: Sequence[ContextEntry], patterns: Sequence[str], settings: Settings) -> list[ContextEntry]:
+    """Return the contexts that match any pattern, or are in a group of that name; all without patterns.
+
+    Raise UnknownNameError for a pattern that matches none.
+    """
+    if not entries:
+        raise ConfigurationError("no contexts in the kubeconfig", hint="use --kubeconfig FILE or KUBECONFIG")
+    chosen: set[str] = set()
+    for pattern in patterns or settings.groups.get(DEFAULT_GROUP, ("*",)):
+        names = {entry.name for glob in settings.groups.get(pattern, (pattern,)) for entry in matching(entries, glob)}
+        if not names:
+            known = [*(entry.name for entry in entries), *settings.groups]
+            hint = "`kubectl config get-contexts` lists the contexts; groups are in the configuration file"
+            raise UnknownNameError.near("context or group", pattern, known, hint=hint)
+        chosen |= names
+    return [entry for entry in entries if entry.name in chosen]
+
+
+def matching(entries: Sequence[ContextEntry], glob: str) -> Iterator[ContextEntry]:
+    """Yield the contexts of a name or a pattern such as prod-*; a name with special characters is itself."""
+    yield from (entry for entry in entries if entry.name == glob or fnmatch.fnmatchcase(entry.name, glob))
+
+
+def options_of(options: SessionOptions, entry: ContextEntry) -> SessionOptions:
+    """Return the options of a command line for one of its contexts, read-only where its settings say so."""
+    own = replace(options.access, user="")
+    return replace(options, context=entry.name, namespace="", read_only=entry.read_only, access=own)
+
+
+DEFAULT_GROUP: Final = "default"
+"""The group of the configuration that stands for all contexts."""
 
 
 class KubeContexts:
@@ -68,26 +128,7 @@ class KubeContexts:
 
     def listed(self) -> tuple[ContextEntry, ...]:
         """Return all contexts, the recently used first. Raise ConfigurationError."""
-        from kymatui.adapters.kube.auth.context_list import list_contexts
-
-        used, options = self.memory.used(), self._given()
-        entries = []
-        for context in list_contexts(options.kubeconfig):
-            own = self._settings.context(context.name)
-            entries.append(
-                ContextEntry(
-                    name=context.name,
-                    cluster=context.cluster,
-                    user=context.user,
-                    server=context.server,
-                    namespace=context.namespace,
-                    accent=own.accent,
-                    read_only=options.read_only or own.read_only,
-                    is_current=context.is_current,
-                    used=used.get(context.name, 0.0),
-                    problem=context.problem,
-                )
-            )
+        entries = list_entries(self._given(), self._settings, self.memory.used())
         return tuple(sorted(entries, key=lambda entry: (-entry.used, entry.name)))
 
     def check(self, name: str) -> None:

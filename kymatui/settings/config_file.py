@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -49,6 +49,7 @@ class Settings(Struct, frozen=True):
     public_key: str = ""
     keys: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
     contexts: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: _NOTHING)
+    groups: Mapping[str, Sequence[str]] = field(default_factory=lambda: _NOTHING)
 
     def context(self, name: str) -> ContextSettings:
         """Return the settings of a context: by its name, else by the first matching pattern."""

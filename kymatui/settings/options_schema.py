@@ -10,7 +10,7 @@ from kymatui.lists.catalog import COLUMN_NAMES, START_COLUMNS
 from kymatui.patterns import deferred
 from kymatui.settings import THEME_NAMES
 
-OptionKind = Literal["text", "flag", "texts", "keys", "contexts"]
+OptionKind = Literal["text", "flag", "texts", "keys", "contexts", "groups"]
 
 ACCENTS = ("red", "orange", "yellow", "green", "blue", "purple", "grey")
 
@@ -52,6 +52,7 @@ OPTIONS: tuple[SettingOption, ...] = (
     SettingOption("public_key", "text", "", "PEM public key that verifies the components of the catalog"),
     SettingOption("keys", "keys", {}, 'keys by the id of a binding, e.g. `"app.quit" = "ctrl+q"`'),
     SettingOption("contexts", "contexts", {}, "settings by context name or pattern: accent, read_only"),
+    SettingOption("groups", "groups", {}, 'contexts by group for --contexts, e.g. `prod = ["prod-*", "eu-1"]`'),
 )
 
 CONTEXT_OPTIONS: tuple[SettingOption, ...] = (
@@ -102,6 +103,8 @@ def _option_faults(option: SettingOption, value: Any, where: str) -> Iterator[Se
             yield from _key_faults(value, where)
         case "contexts":
             yield from _context_faults(value, where)
+        case "groups":
+            yield from _group_faults(value, where)
 
 
 def _text_faults(option: SettingOption, value: Any, where: str) -> Iterator[SettingFault]:
@@ -134,6 +137,14 @@ def _context_faults(value: Any, where: str) -> Iterator[SettingFault]:
             yield from find_faults(body, CONTEXT_OPTIONS, f"{where}.{pattern}.")
 
 
+def _group_faults(value: Any, where: str) -> Iterator[SettingFault]:
+    groups = value if isinstance(value, dict) else {where: value}
+    for name, names in groups.items():
+        if not isinstance(names, list) or not names or not all(isinstance(item, str) for item in names):
+            position = f"{where}.{name}" if isinstance(value, dict) else where
+            yield SettingFault(position, f"must be a list of contexts or patterns, not {names!r}")
+
+
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema of the options, for editors."""
     return {
@@ -159,6 +170,7 @@ def _schema(option: SettingOption) -> dict[str, Any]:
         "texts": {"type": "array", "items": text},
         "keys": {"type": "object", "additionalProperties": {"type": "string"}},
         "contexts": {"type": "object"},
+        "groups": {"type": "object", "additionalProperties": {"type": "array", "items": text, "minItems": 1}},
     }
     schema = {**shapes[option.kind], "description": option.help}
     if option.kind == "contexts":

@@ -9,10 +9,12 @@ from typing import Any
 from kymatui.settings.config_file import Settings
 from kymatui.settings.options_schema import OPTIONS
 
+_TABLES = ("keys", "contexts", "groups")
+
 
 def as_toml(settings: Settings, only: str = "") -> str:
     """Return every option with help and value, or the one named `only`; tables come last, as TOML requires."""
-    plain = [option for option in OPTIONS if option.kind not in ("keys", "contexts") and only in ("", option.name)]
+    plain = [option for option in OPTIONS if option.kind not in _TABLES and only in ("", option.name)]
     lines: list[str] = []
     for option in plain:
         choices = f" ({', '.join(option.choices)})" if option.choices and option.kind == "text" else ""
@@ -21,6 +23,8 @@ def as_toml(settings: Settings, only: str = "") -> str:
         lines += ["# keys by the id of a binding; `?` on the screen lists them", "[keys]", *_table(settings.keys), ""]
     for pattern, body in settings.contexts.items() if only in ("", "contexts") else ():
         lines += [f"[contexts.{_key(pattern)}]", *_table(body), ""]
+    if settings.groups and only in ("", "groups"):
+        lines += ["[groups]", *_table(settings.groups), ""]
     return "\n".join(lines)
 
 

@@ -32,23 +32,27 @@ def stamp(seconds: float | None) -> str | None:
     return None if seconds is None else format_time(seconds)
 
 
-def as_json(report: AuditReport) -> Json:
-    """Return `{"cluster", "kyma", "takenAt", "findings": […], "ignored": […]}`."""
+def as_json(report: AuditReport, *, of_contexts: bool = False) -> Json:
+    """Return `{"cluster", "kyma", "takenAt", "findings": […], "ignored": […]}`.
+
+    Findings of a fleet have their `runtime`, those of contexts their `context`.
+    """
+    name = "context" if of_contexts else "runtime"
     return {
         "cluster": report.cluster,
         "kyma": report.kyma or None,
         "unknown": {} if report.kyma_unknown is None else {"kyma": unknown_json(report.kyma_unknown)},
         "takenAt": stamp(report.taken_at),
-        "findings": [_finding(item) for item in report.findings],
+        "findings": [_finding(item, name) for item in report.findings],
         "ignored": [
-            {**_finding(item), "ignoredUntil": entry.until.isoformat(), "ignoredBecause": entry.reason}
+            {**_finding(item, name), "ignoredUntil": entry.until.isoformat(), "ignoredBecause": entry.reason}
             for item, entry in report.ignored
         ],
     }
 
 
-def _finding(item: AuditFinding) -> Json:
-    runtime = {"runtime": item.runtime} if item.runtime else {}
+def _finding(item: AuditFinding, name: str) -> Json:
+    runtime = {name: item.runtime} if item.runtime else {}
     return {**row_document(FINDING_COLUMNS, FindingEntry(item)), **runtime}
 
 
@@ -95,7 +99,9 @@ def _result(report: AuditReport, item: AuditFinding, rules: list[str]) -> Json:
         "locations": [{"logicalLocations": [{"fullyQualifiedName": qualified_name, "kind": "resource"}]}],
         "partialFingerprints": {"kymatui/v1": item.fingerprint},
         "properties": {
-            key: value for key, value in _finding(item).items() if key not in ("rule", "fingerprint", "message")
+            key: value
+            for key, value in _finding(item, "runtime").items()
+            if key not in ("rule", "fingerprint", "message")
         },
     }
 

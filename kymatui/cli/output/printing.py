@@ -10,6 +10,7 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from itertools import zip_longest
 from typing import Any, Final, TextIO
 
@@ -200,9 +201,16 @@ class _Answer:
 ANSWER = _Answer()
 
 
+CAPTURED: ContextVar[list[str] | None] = ContextVar("captured", default=None)
+"""Where a thread collects its answer instead of printing it: of one context among many."""
+
+
 def print_text(text: str, stream: TextIO | None = None, *, end: str = "\n") -> None:
     """Print through the door and flush, so that a pipe sees it now. The text is a block that may have several lines."""
     out = stream or sys.stdout
+    if (captured := CAPTURED.get()) is not None and out is sys.stdout:
+        captured.append(text + end)
+        return
     if out is sys.stdout:
         ANSWER.given = True
     print(as_started(text), file=guarded(out), end=end, flush=True)

@@ -25,6 +25,13 @@ ACCESS = AuditRule(
     "lifecycle-manager cannot connect to the runtime either, so it does not update or repair its modules.",
     "Create the access Secret again; if there are several, delete the old ones.",
 )
+CONTEXT = AuditRule(
+    "context.access",
+    "a context of the kubeconfig cannot be used",
+    Severity.ERROR,
+    "Nothing is known of its cluster.",
+    "Log in, or repair the context in the kubeconfig.",
+)
 ORPHAN_SECRET = AuditRule(
     "access.orphan",
     "an access Secret belongs to no Kyma",
@@ -53,7 +60,7 @@ DIFFERS = AuditRule(
     "Either side alone is misleading.",
     "Run `kymatui compare RUNTIME` to see both sides and the reason.",
 )
-RULES = (UNREACHABLE, ACCESS, ORPHAN_SECRET, CHAIN, CHAIN_UNKNOWN, DIFFERS)
+RULES = (UNREACHABLE, ACCESS, CONTEXT, ORPHAN_SECRET, CHAIN, CHAIN_UNKNOWN, DIFFERS)
 _BY_HEALTH = {LinkHealth.BROKEN: CHAIN, LinkHealth.UNKNOWN: CHAIN_UNKNOWN}
 _OF_RUNTIMES = ("webhook", "Deployment", "Secret")
 _BY_OTHER_RULES = (LineArea.MODULE, LineArea.RESOURCE)
@@ -65,6 +72,13 @@ def unreachable_finding(runtime: str, why: str, *, access: bool = False) -> Audi
     return AuditFinding(
         ACCESS if access else UNREACHABLE, why, actor=Actor.YOU if access else Actor.CLUSTER, runtime=runtime
     )
+
+
+def unread_context_finding(context: str, why: str, *, access: bool) -> AuditFinding:
+    """Return the finding for a context that is not read; `access` means that its login or entry is the cause."""
+    if access:
+        return AuditFinding(CONTEXT, why, actor=Actor.YOU, runtime=context)
+    return unreachable_finding(context, why)
 
 
 def orphan_secret_finding(secret: ObjectRef, kyma: str) -> AuditFinding:

@@ -30,6 +30,7 @@ from kymatui.domain.versions.resolution import desired_channel, guard, offered_v
 
 _LABELS = "kyma-project.io"
 UNKNOWN = "unknown"
+_NOT_COMPARED = Drift(DriftKind.UNKNOWN)
 
 
 class RuntimeModule(Struct, frozen=True):
@@ -51,11 +52,12 @@ class RuntimeModule(Struct, frozen=True):
     mandatory: bool = False
     guarded: bool = False
     repeats_kyma: bool = False
-    drift: Drift = Drift(DriftKind.UNKNOWN)
+    drift: Drift = _NOT_COMPARED
 
     def __post_init__(self) -> None:
-        """Compute the drift as the catalog does."""
-        force_setattr(self, "drift", _drift(self))
+        """Compute the drift as the catalog does, unless it is a catalog's."""
+        if self.drift is _NOT_COMPARED:
+            force_setattr(self, "drift", _drift(self))
 
     @property
     def drifts(self) -> bool:
@@ -76,8 +78,9 @@ class RuntimeModule(Struct, frozen=True):
 class Runtime(Struct, frozen=True):
     """One runtime, of which `keeper` works on the Kyma.
 
-    `created` is in seconds of the Unix clock, None if unknown; `message` is of the Kyma itself. `has_problem` says
-    whether the header and the problems filter count it: a fleet counts its problems for every frame.
+    `created` is in seconds of the Unix clock, None if unknown; `message` is of the Kyma itself. `problems` is how many
+    a catalog counts, None where only the Kyma is read. `has_problem` says whether the header and the problems filter
+    count it: a fleet counts its problems for every frame.
     """
 
     ref: ObjectRef
@@ -95,11 +98,12 @@ class Runtime(Struct, frozen=True):
     labels: Mapping[str, str]
     message: str = ""
     keeper: Actor = Actor.KLM
+    problems: int | None = None
     has_problem: bool = False
 
     def __post_init__(self) -> None:
         is_well = self.state == State.READY and not (self.drifting or self.deleting or self.skipped)
-        force_setattr(self, "has_problem", not is_well)
+        force_setattr(self, "has_problem", bool(self.problems) if self.problems is not None else not is_well)
 
     @property
     def name(self) -> str:
@@ -283,7 +287,10 @@ def with_release_metas(runtime: Runtime, metas: Metas) -> Runtime:
     pairs = tuple(zip(runtime.modules, offered, strict=True))
     if all(now == (module.desired, module.mandatory) for module, now in pairs):
         return runtime
-    modules = tuple(replace(module, desired=version, mandatory=mandatory) for module, (version, mandatory) in pairs)
+    modules = tuple(
+        replace(module, desired=version, mandatory=mandatory, drift=_NOT_COMPARED)
+        for module, (version, mandatory) in pairs
+    )
     return replace(runtime, modules=modules)
 
 

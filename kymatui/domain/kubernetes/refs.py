@@ -60,6 +60,6 @@ class ObjectRef(Struct, frozen=True, order=True):
 
 
 def split_name(text: str) -> tuple[str, str]:
-    """Return the namespace, "" where it is missing, and the name of `namespace/name`."""
-    namespace, _, name = text.rpartition("/")
-    return namespace, name
+    """Return the namespace, "" where it is missing, and the name of `namespace/name`; a context's name has slashes."""
+    namespace, slash, name = text.partition("/")
+    return (namespace, name) if slash else ("", text)

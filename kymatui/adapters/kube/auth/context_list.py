@@ -30,7 +30,7 @@ _LARGEST: Final = 1024 * 1024
 
 
 class KubeconfigContext(Struct, frozen=True):
-    """One context as the files have it; `problem` is why it cannot be used."""
+    """One context as the files have it; `problem` is why it cannot be used, `plugin` the command that logs in."""
 
     name: str
     cluster: str
@@ -39,6 +39,7 @@ class KubeconfigContext(Struct, frozen=True):
     namespace: str
     is_current: bool
     problem: str = ""
+    plugin: str = ""
 
 
 def list_contexts(kubeconfig: str = "", environment: Mapping[str, str] | None = None) -> tuple[KubeconfigContext, ...]:
@@ -50,14 +51,24 @@ def list_contexts(kubeconfig: str = "", environment: Mapping[str, str] | None = 
 def _listed(config: Kubeconfig, name: str) -> KubeconfigContext:
     body = config.contexts[name].body
     cluster, user, namespace = (text_at(body, key) for key in ("cluster", "user", "namespace"))
-    server, problem = "", ""
+    server, problem, plugin = "", "", ""
     try:
         chosen = config.context(name)
+        plugin = _plugin(chosen.user)
         server = redact_url(text_at(chosen.cluster.body, "server"))
         read_user(chosen.user, read_endpoint(chosen.cluster), chosen.cluster)
     except ConfigurationError as error:
         problem = str(error)
-    return KubeconfigContext(name, cluster, user, server, namespace, name == config.current, problem)
+    return KubeconfigContext(name, cluster, user, server, namespace, name == config.current, problem, plugin)
+
+
+def _plugin(user: KubeconfigEntry | None) -> str:
+    """Return the command of a user's credential plugin with its arguments, "" without one."""
+    plan = user.body.get("exec") if user is not None else None
+    if not isinstance(plan, Mapping):
+        return ""
+    arguments = plan.get("args")
+    return " ".join(map(str, (plan.get("command") or "", *(arguments if isinstance(arguments, list) else ()))))
 
 
 class ConnectionFact(Struct, frozen=True):

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kymatui.cli.cluster_options import add_cluster_options, add_remote_options
-from kymatui.cli.options.fleet_filters import add_fleet_filters, choose, read_selected_fleet, require_drift
+from kymatui.cli.cluster_options import add_cluster_options, add_contexts, add_remote_options, uses_contexts
+from kymatui.cli.options.fleet_filters import add_fleet_filters, choose, is_chosen, read_selected_fleet, require_drift
 from kymatui.cli.options.listing import add_list_output, add_list_timeout, read_again
-from kymatui.cli.options.unknown_names import require_in_fleet
+from kymatui.cli.options.unknown_names import require_in_fleet, require_states
 from kymatui.cli.output.listing import Listing, ListPrinter
 from kymatui.cli.output.printing import print_line
 from kymatui.domain.catalog.catalog_json import unknown_json
+from kymatui.domain.fleet.clusters import FleetCluster, InstalledVersions, installed_versions
 from kymatui.domain.fleet.runtimes import (
     GROUPS,
     Fleet,
@@ -28,18 +29,22 @@ from kymatui.domain.fleet.runtimes import (
     version_matrix,
     worst_first,
 )
-from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.kyma.states import State
 from kymatui.domain.snapshot.missing_lists import UnknownFact
-from kymatui.errors import UsageError
+from kymatui.errors import KymatuiError, PartlyDoneError, UnknownNameError, UsageError
 from kymatui.lists.columns import row_document
 from kymatui.lists.fleet import (
+    CLUSTER_COLUMNS,
     GROUP_COLUMNS,
+    INSTALLED_COLUMNS,
     REPORTED,
     RUNTIME_COLUMNS,
     VERSION_COLUMNS,
     GroupEntry,
     RuntimeEntry,
+    clusters_worst_first,
+    contexts_by_version,
     version_counts,
 )
 
@@ -72,11 +77,15 @@ class FleetCommand(Struct, frozen=True):
                 "--hash-ids", action="store_true", help="with export: replace names and IDs of runtimes by hashes"
             )
             parser.add_argument("--group", choices=GROUPS, help="count runtimes instead of listing them")
+        add_contexts(parser, "list the clusters of these contexts of the kubeconfig, without a control plane")
         add_cluster_options(parser)
         add_remote_options(parser)
 
     def run(self, args: argparse.Namespace) -> int:
         from kymatui.cli.session_arguments import remote_options_of
+
+        if uses_contexts(args):
+            return self._run_contexts(args)
 
         control = remote_options_of(args)[0].control
         if not self.matrix and args.what:
@@ -99,7 +108,30 @@ class FleetCommand(Struct, frozen=True):
                 printer.show(replace(listing, below=(*listing.below, *notes)))
         return 0
 
+    def _run_contexts(self, args: argparse.Namespace) -> int:
+        """List the clusters of contexts, or their modules by version; one that cannot be read is a row, too."""
+        for name in ("selector", "what"):
+            if getattr(args, name, None):
+                raise UsageError(f"{'--selector' if name == 'selector' else 'export'} needs a control plane")
+        printer, status = ListPrinter(args), 0
+        for clusters in read_again(args, lambda: _read_clusters(args), limited=False):
+            unread = [cluster for cluster in clusters if not cluster.is_read]
+            status = 0 if not unread else KymatuiError.exit_code if len(unread) == len(clusters) else _PARTLY
+            runtimes = [cluster.as_runtime() for cluster in clusters]
+            require_states(args.state or (), Fleet(tuple(runtimes), ()))
+            pairs = zip(clusters, runtimes, strict=True)
+            chosen = [(cluster, runtime) for cluster, runtime in pairs if is_chosen(runtime, args)]
+            if self.matrix:
+                printer.show(_installed_matrix([cluster for cluster, _ in chosen], args.modules))
+                printer.note(*(sanitize(f"{cluster.context} not read: {cluster.reason}") for cluster in unread))
+            elif args.group:
+                printer.show(_groups("", [runtime for _, runtime in chosen], args.group, "CONTEXTS"))
+            else:
+                printer.show(_clusters([cluster for cluster, _ in chosen]))
+        return status
 
+
+_PARTLY = PartlyDoneError.exit_code
 FLEET, MATRIX = FleetCommand(), FleetCommand(matrix=True)
 
 
@@ -156,14 +188,65 @@ def _where_messages_are(chosen: Sequence[Runtime], form: str) -> Iterator[str]:
         yield "messages of modules are in their Manifests: `kymatui module MODULE --remote RUNTIME`"
 
 
-def _groups(cluster: str, runtimes: Sequence[Runtime], group: str) -> Listing[GroupEntry]:
-    first, *others = GROUP_COLUMNS
+def _read_clusters(args: argparse.Namespace) -> list[FleetCluster]:
+    from kymatui.cli.options.contexts import read_each
+    from kymatui.sessions.context_reader import failed_cluster, read_cluster
+
+    answers = read_each(args, read_cluster)
+    failed = (failed_cluster(entry, error) for entry, error in answers.failures.values())
+    return clusters_worst_first((*answers.results.values(), *failed))
+
+
+def _clusters(clusters: Sequence[FleetCluster]) -> Listing[FleetCluster]:
+    problems, unread = (
+        sum(cluster.has_problem for cluster in clusters),
+        sum(not cluster.is_read for cluster in clusters),
+    )
+    counts = [format_count(len(clusters), "context"), f"{problems} with problems"]
+    counts += [f"{unread} not read"] if unread else []
+    counts += [f"{updates} with updates"] if (updates := sum(bool(cluster.updates) for cluster in clusters)) else []
+    return Listing(
+        columns=CLUSTER_COLUMNS,
+        entries=clusters,
+        document=lambda listed: {
+            "contexts": [row_document(CLUSTER_COLUMNS, cluster) for cluster in listed],
+            "counts": {"contexts": len(clusters), "withProblems": problems, "notRead": unread},
+        },
+        item=lambda cluster: row_document(CLUSTER_COLUMNS, cluster),
+        name=lambda cluster: cluster.context,
+        below=(", ".join(counts),),
+        empty="no context matches the options",
+    )
+
+
+def _installed_matrix(clusters: Sequence[FleetCluster], modules: Sequence[str]) -> Listing[InstalledVersions]:
+    rows = installed_versions(clusters)
+    for name in modules:
+        if name not in (known := [row.module for row in rows]):
+            raise UnknownNameError.near("module", name, known, where="in these contexts")
+    return Listing(
+        columns=INSTALLED_COLUMNS,
+        entries=[row for row in rows if not modules or row.module in modules],
+        document=lambda listed: {
+            "contexts": [cluster.context for cluster in clusters],
+            "modules": {
+                row.module: {version or "unknown": names for version, names in contexts_by_version(row).items()}
+                for row in listed
+            },
+        },
+        name=lambda row: row.module,
+        empty="no context has modules",
+    )
+
+
+def _groups(cluster: str, runtimes: Sequence[Runtime], group: str, counted: str = "RUNTIMES") -> Listing[GroupEntry]:
+    first, count, *others = GROUP_COLUMNS
     entries = (
         GroupEntry(name, tuple(runtime for runtime in runtimes if group_name(runtime, group) == name))
         for name in Fleet(tuple(runtimes), ()).count(group)
     )
     return Listing(
-        columns=(replace(first, title=group.upper()), *others),
+        columns=(replace(first, title=group.upper()), replace(count, title=counted), *others),
         entries=list(entries),
         document=lambda listed: {
             "cluster": cluster,

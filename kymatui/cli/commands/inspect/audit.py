@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from kymatui.adapters.files.user_files import write_file
-from kymatui.cli.cluster_options import add_cluster_options, add_remote_options
+from kymatui.cli.cluster_options import add_cluster_options, add_contexts, add_remote_options, uses_contexts
 from kymatui.cli.options.listing import add_list_output, add_list_timeout, read_again
 from kymatui.cli.options.unknown_names import require_in_fleet, require_known, require_namespace
 from kymatui.cli.output.listing import NO_MODULES, Listing, ListPrinter, is_table, render, render_document
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from kymatui.domain.audit.ignores import IgnoreEntry
     from kymatui.domain.audit.report import AuditReport
     from kymatui.sessions.cluster.catalog_session import CatalogSession
+    from kymatui.sessions.contexts import ContextEntry
     from kymatui.sessions.control_plane.pair_session import PairSession
     from kymatui.sessions.reports.fleet_audit import AuditProgress
 
@@ -85,6 +86,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         const=FLEET,
         help="audit this runtime of the control plane; without a name, all runtimes in less depth",
     )
+    add_contexts(parser, "audit these contexts of the kubeconfig")
     parser.add_argument(
         "--objects",
         action="store_true",
@@ -164,6 +166,8 @@ def _audited(args: argparse.Namespace, ignores: tuple[IgnoreEntry, ...]) -> Audi
         session_options_of,
     )
 
+    if uses_contexts(args):
+        return _contexts(args, ignores)
     if args.remote == FLEET:
         return _fleet(args, ignores)
     options, settings = session_options_of(args)
@@ -203,6 +207,31 @@ def _fleet(args: argparse.Namespace, ignores: tuple[IgnoreEntry, ...]) -> AuditR
     for note in notes:
         print_message(note)
     return report
+
+
+def _contexts(args: argparse.Namespace, ignores: tuple[IgnoreEntry, ...]) -> AuditReport:
+    """Return the findings of all contexts; one that cannot be read is a finding, too."""
+    from kymatui.actions.audit import audit_session, is_access_error
+    from kymatui.cli.options.contexts import read_each
+    from kymatui.domain.audit.fleet_rules import unread_context_finding
+    from kymatui.domain.audit.report import judge_findings
+
+    def audited(entry: ContextEntry, session: CatalogSession) -> list[AuditFinding]:
+        require_known(session, args.modules or (), None)
+        return [replace(item, runtime=entry.name) for item in audit_session(session, session.cluster).findings]
+
+    answers = read_each(args, audited, read_only=True, work_seconds=10 * args.timeout)
+    unknown = [error for _, error in answers.failures.values() if isinstance(error, UnknownNameError)]
+    if unknown and not answers.results:
+        raise unknown[0]
+    failed = [
+        unread_context_finding(name, str(error), access=is_access_error(error))
+        for name, (_, error) in answers.failures.items()
+        if not isinstance(error, UnknownNameError)  # the module is in other contexts
+    ]
+    findings = [item for items in answers.results.values() for item in items]
+    counted = format_count(len(answers.results) + len(answers.failures), "context")
+    return judge_findings(counted, "", time.time(), [*findings, *failed], ignores)
 
 
 class _Progress:
@@ -284,7 +313,9 @@ def _text(report: AuditReport, args: argparse.Namespace) -> str:
         columns=FINDING_COLUMNS,
         entries=report.findings,
         rows=lambda finding: _rows(report, finding, form),
-        document=lambda findings: audit_formats.as_json(replace(report, findings=tuple(findings))),
+        document=lambda findings: audit_formats.as_json(
+            replace(report, findings=tuple(findings)), of_contexts=uses_contexts(args)
+        ),
         name=lambda item: item.object,
         below=(*remedies, *ends),
         empty="\n\n".join(ends),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from kymatui.cli.cluster_options import add_contexts, uses_contexts
 from kymatui.cli.options.fetching import add_component_registry, add_fetching
 from kymatui.cli.options.reading import catalog_of, configure_reading, watch_catalogs, watch_sessions
 from kymatui.cli.output.listing import (
@@ -32,6 +33,7 @@ from kymatui.lists.catalog import COLUMNS, REMOTE_COLUMNS
 from kymatui.lists.catalog_cells import CatalogEntry
 
 if TYPE_CHECKING:
+    from kymatui.actions.session import Session
     from kymatui.domain.catalog.rows import Catalog
     from kymatui.domain.modules.module_signature import ModuleSignature
 
@@ -54,6 +56,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_component_registry(group, "with --signed")
     add_fetching(group)
     configure_reading(parser)
+    add_contexts(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -64,6 +67,12 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--signed and --installed-by exclude each other", hint="only modules have signatures")
     if args.signed and is_remote(args):
         raise UsageError("--signed reads one cluster", hint="run it on the control plane, without --remote")
+    if args.signed and uses_contexts(args):
+        raise UsageError("--signed reads one cluster", hint="choose it with --context")
+    if uses_contexts(args):
+        from kymatui.cli.options.contexts import show_contexts
+
+        return show_contexts(args, lambda session: (_listing_of(session, args), 0))
     if is_remote(args):
         return show(args)
     printer = _Printer(args)
@@ -83,6 +92,11 @@ def _watch(args: argparse.Namespace) -> Generator[tuple[Catalog, Mapping[str, Mo
     with closing(watch_catalogs(args)) as catalogs:
         for catalog in catalogs:
             yield (catalog.installed_by(args.installed_by) if args.installed_by else catalog), None
+
+
+def _listing_of(session: Session, args: argparse.Namespace) -> Listing[CatalogEntry]:
+    catalog = catalog_of(session, session.snapshot())
+    return catalog_listing(catalog.installed_by(args.installed_by) if args.installed_by else catalog)
 
 
 def catalog_listing(catalog: Catalog, signatures: Mapping[str, ModuleSignature] | None = None) -> Listing[CatalogEntry]:

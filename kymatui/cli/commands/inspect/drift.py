@@ -8,7 +8,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from kymatui.cli.options.reading import configure_reading, follow
+from kymatui.cli.cluster_options import add_contexts, uses_contexts
+from kymatui.cli.options.reading import catalog_of, configure_reading, follow
 from kymatui.cli.output.listing import Listing, no_modules, render
 from kymatui.domain.catalog.catalog_json import actor_json, unknown_json
 from kymatui.domain.snapshot.missing_lists import RowFact
@@ -23,13 +24,24 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     configure_reading(parser)
+    add_contexts(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    return follow(args, lambda catalog: _answer(catalog, args))
+    if uses_contexts(args):
+        from kymatui.cli.options.contexts import show_contexts
+
+        return show_contexts(args, lambda session: _answer(catalog_of(session, session.snapshot())))
+
+    def answer(catalog: Catalog) -> tuple[str, int]:
+        listing, status = _answer(catalog)
+        return render(listing, args), status
+
+    return follow(args, answer)
 
 
-def _answer(catalog: Catalog, args: argparse.Namespace) -> tuple[str, int]:
+def _answer(catalog: Catalog) -> tuple[Listing[CatalogEntry], int]:
+    """Return the modules that drift, and the exit status."""
     if refusal := catalog.choice_refusal:
         raise KymatuiError(refusal, hint="use --remote RUNTIME, or `kymatui fleet --drifting`")
     rows = [row for row in catalog.rows if row.drift.is_drift]
@@ -50,7 +62,7 @@ def _answer(catalog: Catalog, args: argparse.Namespace) -> tuple[str, int]:
         below=() if why is None else (f"modules: {why}",),
         empty="no module drifts" if catalog.rows and why is None else no_modules(catalog),
     )
-    return render(listing, args), status
+    return listing, status
 
 
 def _json(row: ModuleRow) -> dict[str, Any]:

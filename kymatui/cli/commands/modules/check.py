@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kymatui.cli.cluster_options import add_contexts, uses_contexts
 from kymatui.cli.commands.modules.upgrade import find_installed_as, recorded_source
 from kymatui.cli.options.direct_install import (
     FORMATS,
@@ -37,6 +38,7 @@ class CheckCommand:
         add_source(parser)
         add_fetching(parser)
         add_clusters(parser)
+        add_contexts(parser)
         parser.set_defaults(
             direct=True,
             force=False,
@@ -47,20 +49,29 @@ class CheckCommand:
         )
 
     def run(self, args: argparse.Namespace) -> int:
+        if uses_contexts(args):
+            from kymatui.cli.options.contexts import print_each
+
+            return print_each(args, lambda own, session: self._check(CommandContext(own, session, "")))
+        with open_context(args, once=True) as context:
+            return self._check(context)
+
+    def _check(self, context: CommandContext) -> int:
+        """Print how what is installed differs; return the exit status."""
         from kymatui.actions.modules.install_plan import Adoption, install_intent
         from kymatui.engine.apply.drift_check import check, not_ready
         from kymatui.engine.jobs.run import SystemClock
 
-        with open_context(args, once=True) as context:
-            context.port.read_once()
-            _refuse_managed(context, args.name)
-            last = _pin_version(context, args)
-            source, namespace = _recorded_file(context, last) or recorded_source(context, args.name)
-            row = context.catalog.row(args.name)
-            unfinished = row.reason.text if row is not None and row.presence in UNFINISHED else ""
-            presence = row.presence.value if row is not None else None
-            request = install_request(context, args.name, source, namespace, Adoption.NEVER)
-            report = check(install_intent(context.port, request), context.cluster, SystemClock())
+        args = context.args
+        context.port.read_once()
+        _refuse_managed(context, args.name)
+        last = _pin_version(context, args)
+        source, namespace = _recorded_file(context, last) or recorded_source(context, args.name)
+        row = context.catalog.row(args.name)
+        unfinished = row.reason.text if row is not None and row.presence in UNFINISHED else ""
+        presence = row.presence.value if row is not None else None
+        request = install_request(context, args.name, source, namespace, Adoption.NEVER)
+        report = check(install_intent(context.port, request), context.cluster, SystemClock())
         waiting = list(not_ready(report))
         if args.output in ("json", "yaml"):
             differences = [_drift_json(drift, field) for drift in report.drifts for field in (drift.fields or (None,))]

@@ -7,9 +7,10 @@ import argparse
 from msgspec import Struct
 
 from kymatui.actions.modules.install_plan import Adoption
+from kymatui.cli.cluster_options import add_contexts, uses_contexts
 from kymatui.cli.commands.modules.install_run import install_modules, refuse_words_for_one
 from kymatui.cli.commands.modules.upgrade import recorded_source, upgrade_all
-from kymatui.cli.options.direct_install import add_intent, add_running, add_source, open_context
+from kymatui.cli.options.direct_install import CommandContext, add_intent, add_running, add_source, open_context
 from kymatui.cli.options.registry_options import component_source
 from kymatui.cli.options.unknown_names import refuse_versions
 from kymatui.errors import UsageError
@@ -28,6 +29,7 @@ class InstallCommand(Struct, frozen=True):
         if self.upgrade:
             parser.add_argument("--all", action="store_true", help="upgrade everything that is outdated, in one plan")
             parser.add_argument("--devel", action="store_true", help="also upgrade to pre-releases")
+            add_contexts(parser, "with --dry-run: plan for these contexts of the kubeconfig")
         add_source(parser)
         add_intent(parser)
         add_running(parser)
@@ -45,15 +47,23 @@ class InstallCommand(Struct, frozen=True):
             raise UsageError("no module or release given", hint="run `kymatui install NAME`")
         refuse_words_for_one(args, names)
         refuse_versions(names, f"run `kymatui {'upgrade' if self.upgrade else 'install'} NAME --version VERSION`")
+        if uses_contexts(args):
+            if not args.dry_run:
+                hint = "add --dry-run; run `kymatui upgrade --context NAME` for each context"
+                raise UsageError("--contexts prints plans, and upgrades nothing", hint=hint)
+            from kymatui.cli.options.contexts import print_each
+
+            return print_each(args, lambda own, session: self._run(CommandContext(own, session, ""), names))
         with open_context(args, once=args.dry_run) as context:
-            if every:
-                return upgrade_all(context)
-            if not self.upgrade:
-                return install_modules(
-                    context, "install", [(name, context.source, context.namespace) for name in names]
-                )
-            sources = [(name, *recorded_source(context, name)) for name in names]
-            return install_modules(context, "upgrade", sources, Adoption.UPGRADE)
+            return self._run(context, names)
+
+    def _run(self, context: CommandContext, names: list[str]) -> int:
+        if not names:
+            return upgrade_all(context)
+        if not self.upgrade:
+            return install_modules(context, "install", [(name, context.source, context.namespace) for name in names])
+        sources = [(name, *recorded_source(context, name)) for name in names]
+        return install_modules(context, "upgrade", sources, Adoption.UPGRADE)
 
 
 INSTALL, UPGRADE = InstallCommand(), InstallCommand(upgrade=True)
