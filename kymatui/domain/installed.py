@@ -6,7 +6,6 @@ Manifest's. Of Secrets only the metadata is read.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Final
@@ -31,6 +30,7 @@ from kymatui.domain.kubernetes.object_meta import parse_time, read_meta, read_re
 from kymatui.domain.kubernetes.refs import ObjectKey, ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma.manifests import Manifest
+from kymatui.domain.kyma.problems import Advice, AdviceKind, shell_command
 from kymatui.domain.ownership import Owner
 from kymatui.errors import ConfigurationError
 
@@ -343,26 +343,32 @@ def _by(run: InstallationRun) -> str:
     return f" (by {run.holder})" if run.holder else ""
 
 
-def interruption_words(installation: RecordedInstallation, run: InstallationRun, *, direct: bool = False) -> str:
-    """Return what was interrupted and which commands end that, on any machine with the source.
+def interruption_words(installation: RecordedInstallation, run: InstallationRun) -> str:
+    """Return what was interrupted."""
+    words = run_words(installation, run)
+    return words if installation.is_own else f"{words}; {installation.installer} manages this release"
+
+
+def interruption_advice(installation: RecordedInstallation, run: InstallationRun, *, direct: bool) -> Advice | None:
+    """Return the command that ends an interruption on any machine with the source, None if another tool has it.
 
     `direct` is for a module that lifecycle-manager could manage.
     """
-    words = run_words(installation, run)
     if not installation.is_own:
-        return f"{words}; {installation.installer} manages this release"
+        return None
     delete = deletion_command(installation.name, installation.namespace)
     if run.phase is InstallationPhase.DELETION_INTERRUPTED:
-        return f"{words}. {delete} completes it"
+        return Advice(AdviceKind.COMPLETE, "Complete it", delete)
     if installation.inventory is None:
-        return f"{words}. {delete} deletes it"
+        return Advice(AdviceKind.DELETE_INSTALLATION, "Delete it", delete)
     where = f" where {installation.address} exists" if is_local(installation.inventory) else ""
-    return f"{words}. {install_command(installation.inventory, direct=direct)} completes it{where}, {delete} deletes it"
+    text = f"Delete it with `{delete}`, or complete it{where}"
+    return Advice(AdviceKind.COMPLETE, text, install_command(installation.inventory, direct=direct))
 
 
 def deletion_command(name: str, namespace: str) -> str:
     """Return the command that deletes what is installed, or completes its deletion."""
-    return f"`kymatui delete {name} -n {namespace}`"
+    return shell_command("kymatui", "delete", name, "-n", namespace)
 
 
 def install_command(known: Inventory, *, direct: bool = False) -> str:
@@ -373,9 +379,9 @@ def install_command(known: Inventory, *, direct: bool = False) -> str:
         case SourceKind.TEMPLATE:
             verb = "upgrade" if known.adopting else "install"
             options = (*(("--version", version) if version else ()), *(("--direct",) if direct else ()))
-            return _command("kymatui", verb, name, *options)
+            return shell_command("kymatui", verb, name, *options)
         case SourceKind.OPERATOR:
-            return "`kymatui operator upgrade`"
+            return "kymatui operator upgrade"
         case SourceKind.COMPONENT:
             options = ("--component", address)
         case SourceKind.KUSTOMIZATION:
@@ -389,11 +395,7 @@ def install_command(known: Inventory, *, direct: bool = False) -> str:
             options = ("--chart", address)
     if not address:
         options = (options[0], "…")
-    return _command("kymatui", "install", name, *options, "-n", known.namespace)
-
-
-def _command(*words: str) -> str:
-    return f"`{' '.join(word if word == '…' else shlex.quote(word) for word in words)}`"
+    return shell_command("kymatui", "install", name, *options, "-n", known.namespace)
 
 
 def is_local(known: Inventory) -> bool:

@@ -192,7 +192,11 @@ RUNTIME_COLUMNS: Final = (
         "reason",
         "REASON",
         cell=lambda entry: Cell(sanitize(entry.why.text)),
-        json={"reason": lambda entry: entry.why.text if entry.why.state is not None else None},
+        json={
+            "reason": lambda entry: entry.why.text if entry.why.state is not None else None,
+            "advice": lambda entry: entry.why.advice.text if entry.why.advice is not None else None,
+            "command": lambda entry: (entry.why.advice.command or None) if entry.why.advice is not None else None,
+        },
         wide=True,
     ),
     ListColumn[RuntimeEntry](

@@ -260,3 +260,22 @@ def test_errors_of_the_schema_are_the_servers(edit: Editing) -> None:
     assert status == 0, err
     assert "# error: " in edit.seen[1]
     assert "spec.channel" in edit.seen[1].partition("# error: ")[2].splitlines()[0]
+
+
+def test_a_module_without_a_cr_gets_its_default_cr(edit: Editing, cluster: Cluster) -> None:
+    kind = GroupVersionKind("operator.kyma-project.io", "v1alpha1", "TransparentProxy")
+    ref = ObjectRef(kind, "kyma-system", "default")
+    status, out, err = edit("transparent-proxy --yes", "file.write_text('')")
+    assert (status, out) == (0, f"{ref}: not created, the file was emptied\n")
+    assert cluster.get(ref) is None
+    status, out, err = edit("transparent-proxy --yes", "pass")  # saved as it is
+    assert (status, out) == (0, f"{ref} created\n"), err
+    assert "1 to create" in err
+    assert cluster.get(ref) is not None
+    cluster.delete(ref)
+
+
+def test_a_new_cr_that_the_server_refuses_opens_again(edit: Editing, cluster: Cluster) -> None:
+    status, out, _ = edit("transparent-proxy --dry-run", replaced("spec: {}", "specs: {}"), replaced("specs", "spec"))
+    assert (status, "1 to create" in out) == (0, True)
+    assert "unknown field" in edit.seen[1]

@@ -90,7 +90,7 @@ SITUATIONS: list[object] = [
     pytest.param(
         OLD,
         (Presence.ENABLED, State.READY, "status.state", "1.2.0", "1.3.1", DriftKind.BEHIND),
-        ("1.2.0 installed, 1.3.1 available (1 minor behind)", Actor.YOU),
+        ("1.2.0 installed, 1.3.1 available (1 minor behind). Upgrade it (`kymatui upgrade mod`).", Actor.YOU),
         id="direct and behind",
     ),
     pytest.param(
@@ -103,8 +103,8 @@ SITUATIONS: list[object] = [
         {"workloads": [written_by(deployment("mod", "2.0.0"), "kubectl-set")], "resources": [resource("mod")]},
         (Presence.ENABLED, State.READY, "status.state", "2.0.0", "1.3.1", DriftKind.AHEAD),
         (
-            "Running 2.0.0, expected 1.3.1 (1 major ahead). "
-            "Field manager kubectl-set changed the Deployment after the installation.",
+            "Running 2.0.0, expected 1.3.1 (1 major ahead); "
+            "field manager kubectl-set changed the Deployment after the installation",
             Actor.YOU,
         ),
         id="ahead by hand",
@@ -113,8 +113,9 @@ SITUATIONS: list[object] = [
         {"workloads": [idle("1.3.1")], "resources": [resource("mod")]},
         (Presence.ENABLED, State.READY, "status.state", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
         (
-            "Action needed: Deployment kyma-system/mod-manager is scaled to zero. "
-            "The module CR keeps its last state, Ready. Scale it up.",
+            "Action needed: Deployment kyma-system/mod-manager is scaled to zero; "
+            "the module CR keeps its last state, Ready. Scale it up "
+            "(`kubectl scale deployment mod-manager -n kyma-system --replicas=1`).",
             Actor.YOU,
         ),
         id="nobody looks after it, and it says that all is well",
@@ -129,7 +130,7 @@ SITUATIONS: list[object] = [
         (
             (
                 "Newer than channel regular (2.0.0 > 1.3.1), and never downgraded automatically. Wait "
-                "for the channel, or delete and enable the module again."
+                "for the channel; to downgrade, disable the module and enable it again (`kymatui disable mod`)."
             ),
             Actor.YOU,
         ),
@@ -153,7 +154,9 @@ SITUATIONS: list[object] = [
         },
         (Presence.ENABLED, State.WARNING, "status.state", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
         (
-            "Action needed: Mod kyma-system/default reports Warning: Secret sap-btp-manager not found",
+            "Action needed: Mod kyma-system/default reports Warning: Secret sap-btp-manager not found. Create Secret "
+            "kyma-system/sap-btp-manager with the keys that the module needs (`kubectl create secret generic "
+            "sap-btp-manager -n kyma-system --from-env-file=FILE`).",
             Actor.YOU,
         ),
         id="Warning that waits for the user",
@@ -182,8 +185,8 @@ SITUATIONS: list[object] = [
         (Presence.ENABLED, State.ERROR, "manager", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
         (
             (
-                "Action needed: Deployment kyma-system/mod-manager: 0 of 1 pods available for 60 minutes (R). "
-                "Field manager kubectl-set changed the Deployment after the installation."
+                "Action needed: Deployment kyma-system/mod-manager: 0 of 1 pods available for 60 minutes (R); "
+                "field manager kubectl-set changed the Deployment after the installation"
             ),
             Actor.YOU,
         ),
@@ -196,7 +199,10 @@ SITUATIONS: list[object] = [
             "resources": [resource("mod", "Error")],
         },
         (Presence.ENABLED, State.ERROR, "status.state", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
-        ("Action needed: Mod kyma-system/default reports Error", Actor.YOU),
+        (
+            "Action needed: Mod kyma-system/default reports Error. Read the log of its manager (`kymatui logs mod`).",
+            Actor.YOU,
+        ),
         id="an error is not hidden behind a manager that is not ready",
     ),
     pytest.param(
@@ -211,14 +217,21 @@ SITUATIONS: list[object] = [
     pytest.param(
         {"kymas": [managed(entry={"customResourcePolicy": "Ignore"})], "workloads": [deployment("mod", "1.3.1")]},
         (Presence.NOT_CONFIGURED, State.READY, "manager", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
-        ("Installed, but not in use: it has no module CR. Create one of kind Mod to use the module.", Actor.YOU),
+        (
+            "Installed, but not in use: it has no module CR. Create one of kind Mod to use the module "
+            "(`kymatui edit mod`).",
+            Actor.YOU,
+        ),
         id="41 policy Ignore and no resource",
     ),
     pytest.param(
         {"kymas": [managed()], "workloads": [deployment("mod", "1.3.1")]},
         (Presence.NOT_CONFIGURED, State.READY, "manager", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
         (
-            ("Installed, but the module CR is missing. Whether lifecycle-manager creates it again is unknown."),
+            (
+                "The module CR is missing; whether lifecycle-manager creates it again is unknown. Create it to use the "
+                "module (`kymatui edit mod`)."
+            ),
             Actor.YOU,
         ),
         id="42 the resource was deleted by a user",
@@ -272,8 +285,8 @@ SITUATIONS: list[object] = [
         (Presence.DELETING, State.DELETING, "presence", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
         (
             (
-                "Action needed: deletion of Mod kyma-system/default is blocked: 2 APIRules are left. Fix this; "
-                "the module's manager then removes finalizer mod/finalizer."
+                "Action needed: deletion of Mod kyma-system/default is blocked: 2 APIRules are left. Delete what "
+                "blocks it; the module's manager then removes finalizer mod/finalizer (`kymatui delete mod --cascade`)."
             ),
             Actor.YOU,
         ),
@@ -284,9 +297,9 @@ SITUATIONS: list[object] = [
         (Presence.DELETING, State.DELETING, "presence", "", "1.3.1", DriftKind.NONE),
         (
             (
-                "Action needed: deletion of Mod kyma-system/default is blocked by finalizer mod/finalizer, and the "
-                "module's manager, which should remove it, does not exist. Remove it yourself: "
-                "kymatui finalizers mod."
+                "Action needed: deletion of Mod kyma-system/default is blocked by finalizer mod/finalizer; the "
+                "module's manager, which should remove it, does not exist. Remove the finalizer "
+                "(`kymatui finalizers mod --object Mod:kyma-system/default --remove mod/finalizer`)."
             ),
             Actor.YOU,
         ),
@@ -315,7 +328,11 @@ SITUATIONS: list[object] = [
             "resources": [resource("mod", "Ready", name="other", namespace="shop")],
         },
         (Presence.DELETING, State.DELETING, "presence", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
-        ("Action needed: deletion blocked by Mod shop/other. Delete it to continue.", Actor.YOU),
+        (
+            "Action needed: deletion blocked by Mod shop/other. Delete it to continue "
+            "(`kymatui delete mod --cascade`).",
+            Actor.YOU,
+        ),
         id="51 another resource blocks",
     ),
     pytest.param(
@@ -324,7 +341,7 @@ SITUATIONS: list[object] = [
         (
             (
                 "Action needed: Mod kyma-system/default exists, but the module's manager does not. Install "
-                "the module or delete the module CR."
+                "the module or delete the module CR (`kymatui enable mod`)."
             ),
             Actor.YOU,
         ),
@@ -341,7 +358,7 @@ SITUATIONS: list[object] = [
         (Presence.ENABLED, State.ERROR, "kyma", "", "", DriftKind.NONE),
         (
             "Action needed: channel experimental has no version of the module (available in: regular, fast). "
-            "Change the channel.",
+            "Change the channel (`kymatui channel mod regular`).",
             Actor.YOU,
         ),
         id="04 a channel that is not offered",
@@ -354,7 +371,10 @@ SITUATIONS: list[object] = [
         },
         (Presence.CONFLICT, State.WARNING, "presence", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
         (
-            ("Action needed: installed twice, by lifecycle-manager and directly. Delete one of the two installations."),
+            (
+                "Action needed: installed twice, by lifecycle-manager and directly. Keep the direct installation and "
+                "end the other one (`kymatui unmanage mod`)."
+            ),
             Actor.YOU,
         ),
         id="managed and direct",
@@ -542,17 +562,17 @@ def test_49_what_may_not_be_read_is_unknown_and_not_absent(feed: str, state: Fee
     [
         (
             [{"type": "ModuleCR", "status": "True"}],
-            "Action needed: installed, but the module CR is missing, and lifecycle-manager does not create it again. "
-            "Create it.",
+            "Action needed: the module CR is missing; lifecycle-manager does not create it again. Create it to use the "
+            "module (`kymatui edit mod`).",
         ),
         (
             [{"type": "ModuleCR", "status": "False"}],
-            "Installed, but the module CR is missing: lifecycle-manager has not created it yet",
+            "The module CR is missing: lifecycle-manager has not created it yet",
         ),
         (
             [],
-            "Installed, but the module CR is missing. lifecycle-manager creates it again with the next version. "
-            "Create it now to use the module.",
+            "The module CR is missing; lifecycle-manager creates it with the next version. Create it to use the module "
+            "(`kymatui edit mod`).",
         ),
     ],
 )
@@ -563,6 +583,9 @@ def test_42_whether_a_deleted_resource_comes_back(conditions: list[Json], words:
     assert found.reason.text == words
 
 
+REMOVE_LABEL = "`kubectl label manifest default-mod-1 -n kyma-system operator.kyma-project.io/skip-reconciliation-`"
+
+
 def test_55_a_skipped_manifest_keeps_a_disabled_module() -> None:
     skipped = manifest("mod", "1.3.1")
     skipped["metadata"]["labels"].update(labels(skip_reconciliation="true"))
@@ -570,8 +593,8 @@ def test_55_a_skipped_manifest_keeps_a_disabled_module() -> None:
     found = row(kymas=[gone], manifests=[skipped], workloads=[deployment("mod", "1.3.1")], resources=[resource("mod")])
     assert (found.reason.text, found.actor) == (
         (
-            "Action needed: lifecycle-manager does not uninstall the module, because "
-            "Manifest kyma-system/default-mod-1 has the skip label. Remove the label."
+            "Action needed: Manifest kyma-system/default-mod-1 is paused by the label skip-reconciliation; "
+            f"lifecycle-manager does not uninstall the module. Remove the label to resume ({REMOVE_LABEL})."
         ),
         Actor.YOU,
     )
@@ -584,8 +607,8 @@ def test_55_a_skipped_manifest_keeps_a_module_behind() -> None:
     assert found.drift.kind is DriftKind.BEHIND
     assert (found.reason.text, found.actor) == (
         (
-            "Action needed: running 1.2.0, expected 1.3.1. Manifest kyma-system/default-mod-1 has the skip label; "
-            "remove the label to let lifecycle-manager change the version."
+            "Action needed: Manifest kyma-system/default-mod-1 is paused by the label skip-reconciliation; running "
+            f"1.2.0, expected 1.3.1. Remove the label to resume ({REMOVE_LABEL})."
         ),
         Actor.YOU,
     )
@@ -724,7 +747,9 @@ def test_55_a_skipped_kyma_is_said(value: str, skipped: bool) -> None:
 
 def test_03_a_kyma_in_the_channel_none() -> None:
     seen = see(kymas=[kyma([{"name": "mod"}], channel="None")])
-    assert seen.problems[0].message.endswith("spec.channel is none, which is not a channel. Set a channel")
+    assert seen.problems[0].text.endswith(
+        "spec.channel is none, which is not a channel. Set a channel (`kymatui edit --kyma`)."
+    )
     assert seen.rows[0].state is State.ERROR
     assert seen.problems[0].severity is Severity.ERROR
 
@@ -735,7 +760,8 @@ def test_age_and_problem_flags() -> None:
     )
     assert found.age(NOW) == 3600 * 24 * 41
     assert found.reason.severity is Severity.INFO
-    assert see(**OLD).problem_modules == {"mod"}
+    assert see(**OLD).problem_modules == frozenset()
+    assert see(**OLD).update_count == 1
     assert row().age(NOW) is None
 
 
@@ -795,10 +821,10 @@ def test_a_catalog_that_may_not_be_read_refuses_nothing() -> None:
 def test_70_a_manifest_that_no_kyma_asks_for_is_orphaned() -> None:
     seen = see(kymas=[kyma()], manifests=[manifest("mod", "1.3.1")])
     said = (
-        "Action needed: Manifest kyma-system/default-mod-1 is orphaned: the Kyma neither requests nor reports the "
-        "module. Enable the module, or delete the Manifest."
+        "Manifest kyma-system/default-mod-1 is orphaned: the Kyma neither requests nor reports the module. "
+        "Enable the module, or delete the Manifest (`kymatui enable mod`)."
     )
-    assert [problem.message for problem in seen.problems].count(said) == 1
+    assert [problem.text for problem in seen.problems].count(said) == 1
 
 
 def test_a_kyma_that_is_being_deleted_is_said() -> None:
@@ -814,8 +840,8 @@ def test_12_a_module_that_is_not_allowed_any_more_is_announced_as_leaving() -> N
     found = row(templates=[template("mod", "1.3.1", labelled=labels(beta="true"))], kymas=[managed()], **RUNNING)
     assert found.reason.text == (
         "Action needed: lifecycle-manager uninstalls the module, because this Kyma may not use it: it is a beta "
-        "module, and the Kyma is not labelled beta. Allow beta modules (kymatui label beta=true), or disable the "
-        "module."
+        "module, and the Kyma is not labelled beta. Allow beta modules, or disable the module "
+        "(`kymatui label beta=true`)."
     )
     assert found.reason.severity is Severity.ERROR
 

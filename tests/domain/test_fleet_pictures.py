@@ -10,15 +10,16 @@ from kymatui.domain.fleet.manifest_summary import ManifestSummary, read_summary
 from kymatui.domain.fleet.pending_actions import pending_actions, runtime_pending_actions, runtime_reason
 from kymatui.domain.fleet.runtimes import Runtime, build_fleet, metas_by_module, with_release_metas
 from kymatui.domain.kubernetes.object_meta import MalformedObject
+from kymatui.domain.kyma.problems import with_advice
 from kymatui.domain.kyma.states import State, parse_state
-from kymatui.domain.modules.risks import NO_ACCESS, kyma_error_words
+from kymatui.domain.modules.risks import NO_ACCESS, kyma_error_advice, kyma_error_words
 from kymatui.ui.presenters.fleet.fleet_reports import problem_rows
 from kymatui.ui.presenters.fleet.runtime_rows import count_runtimes
 from tests.domain.builders import NOW, Json, kyma, manifest, meta, report, stamp
 
 CONTROL = "kcp-system"
 KEY = (CONTROL, "one")
-NO_ACCESS_WORDS = kyma_error_words("Error", NO_ACCESS, ())
+NO_ACCESS_WORDS = with_advice(kyma_error_words("Error", NO_ACCESS, ()), kyma_error_advice(NO_ACCESS, "one"))
 METAS = metas_by_module([meta("keda", {"regular": "1.5.0"}, namespace=CONTROL)])
 
 
@@ -224,7 +225,10 @@ def test_problems_are_those_of_kymas_of_mandatory_modules_and_kymas_that_cannot_
     assert (found.problem_count, found.has_problem(KEY), found.has_problem((CONTROL, "two"))) == (1, True, False)
     assert "with problems 1  malformed 1  " in count_runtimes(found, ())
     rows = [[cell.text for cell in row.cells.values()] for row in problem_rows(found)]
-    malformed = "Action needed: correct the malformed Kyma: its spec is no object"
+    malformed = (
+        "Action needed: the Kyma is malformed: its spec is no object. Correct it "
+        "(`kubectl edit kyma bad -n kcp-system`)."
+    )
     assert [(row[0], row[2]) for row in rows] == [("one", "warden: mandatory: no image"), ("bad", malformed)]
     assert [wait.reason for wait in pending_actions(found)] == ["mandatory: no image", malformed]
     for state in ("Processing", "Ready"):

@@ -131,7 +131,7 @@ def test_7_a_reported_version_is_not_believed_against_the_workload() -> None:
 
 def test_3_a_plan_to_disable_says_who_deletes_the_module_cr() -> None:
     warnings = proposed(cluster(made=made(IGNORE)), EditVerb.DISABLE).warnings
-    assert any("--cascade" in text for text in warnings), warnings
+    assert any("waits for the module CR and does not delete it" in text for text in warnings), warnings
 
 
 def test_1_the_manifest_decides_who_deletes_the_module_cr() -> None:
@@ -193,7 +193,10 @@ def test_2_a_manifest_that_only_the_forgotten_finalizer_holds_waits_for_a_person
         seen = cluster(state="Deleting", made=held, used=False)
         gone = {**seen.kymas[0], "spec": {"channel": "regular", "modules": []}}
         reason = row(replace(seen, kymas=(gone,))).reason
-        assert (reason.actor, "remove it by hand" in reason.text) == (actor, actor is Actor.YOU), reason
+        assert (reason.actor, "Remove the finalizer (`kymatui finalizers mod" in reason.text) == (
+            actor,
+            actor is Actor.YOU,
+        ), reason
 
 
 def test_16_a_template_of_a_user_that_the_sync_took_over_is_named() -> None:
@@ -203,7 +206,7 @@ def test_16_a_template_of_a_user_that_the_sync_took_over_is_named() -> None:
         taken = template("mod", "1.1.0")
         taken["metadata"]["managedFields"] = writers
         found = row(replace(cluster(), templates=(TEMPLATES[0], taken)))
-        assert any("Apply yours under another name" in one.message for one in found.problems) is expected
+        assert any("Apply yours under another name" in one.text for one in found.problems) is expected
 
 
 def test_17_a_runtimes_kyma_that_is_deleted_comes_again_without_its_own_modules() -> None:
@@ -213,14 +216,17 @@ def test_17_a_runtimes_kyma_that_is_deleted_comes_again_without_its_own_modules(
     dying["metadata"] = {**dying["metadata"], "deletionTimestamp": stamp(60), "annotations": owner}
     (problem,) = [one for one in build_catalog(replace(seen, kymas=(dying,)), NOW).problems if "deleted" in one.message]
     assert "creates the runtime's Kyma again" in problem.message
-    assert "requests: mod. Enable them again" in problem.message
+    assert "requests: mod. Enable them again after that (`kymatui enable mod`)." in problem.text
+
+
+KEPT = f"{NOT_RELEASED}. Keep its entry in the Kyma until its state is Unmanaged."
 
 
 @pytest.mark.parametrize(
     ("seen", "expected"),
     [
-        pytest.param(cluster({"managed": False}, state="Ready", made=made(CREATE)), NOT_RELEASED, id="not reported"),
-        pytest.param(cluster({"managed": False}, state="Ready"), NOT_RELEASED, id="not reported, Manifests unreadable"),
+        pytest.param(cluster({"managed": False}, state="Ready", made=made(CREATE)), KEPT, id="not reported"),
+        pytest.param(cluster({"managed": False}, state="Ready"), KEPT, id="not reported, Manifests unreadable"),
         pytest.param(cluster({"managed": False}, state="Unmanaged"), "", id="released"),
     ],
 )
@@ -232,7 +238,7 @@ def test_an_unmanaged_module_is_released_only_when_reported(seen: Snapshot, expe
 def test_an_unmanaged_module_with_a_manifest_is_not_released() -> None:
     found = row(cluster({"managed": False}, state="Unmanaged", made=made(CREATE)))
     (risk,) = (one for one in found.foreseen if one.risk is RiskKind.STILL_RELEASING)
-    assert unreleased_words(found.reports.kyma, found.foreseen) == risk.message
+    assert unreleased_words(found.reports.kyma, found.foreseen) == risk.text
 
 
 @pytest.mark.parametrize(
@@ -253,6 +259,6 @@ def test_an_error_of_the_kyma_itself_is_a_problem_and_one_of_a_module_is_not_tol
     body["status"]["lastOperation"] = {"operation": operation}
     found = build_catalog(snapshot(kymas=(body,), templates=TEMPLATES, release_metas=[META]), NOW).problems
     told = [one for one in found if "access" in one.message or "itself" in one.message]
-    assert [(words in one.message, one.actor, str(one.severity)) for one in told] == (
+    assert [(words in one.text, one.actor, str(one.severity)) for one in told] == (
         [(True, Actor.YOU, state.lower())] if words else []
     )

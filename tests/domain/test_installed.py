@@ -224,7 +224,9 @@ def test_an_unfinished_run_is_a_state_of_its_own(
 def test_the_words_count_what_exists() -> None:
     found = inventory(InventoryState.PENDING)
     text = row(found, leases=(), applied=applied(found, "c0", "c1", "c2", "c3", "c4")).reason.text
-    assert text.startswith("Installation of 1.0.0 stopped after 5 of 9 objects. `kymatui install gate --file")
+    assert text.startswith(
+        "Installation of 1.0.0 stopped after 5 of 9 objects. Delete it with `kymatui delete gate -n gates`, or"
+    )
     upgrade = inventory(InventoryState.PENDING, first=False)
     text = row(upgrade, leases=(), applied=applied(upgrade, "c0")).reason.text
     assert text.startswith("Upgrade to 1.0.0 stopped; 1 of 9 objects exist. ")
@@ -233,7 +235,7 @@ def test_the_words_count_what_exists() -> None:
         "Deletion stopped; only its record"
     )
     text = row(deletion, leases=(), applied=applied(deletion, "c0")).reason.text
-    assert text == "Deletion stopped; 1 object is left. `kymatui delete gate -n gates` completes it"
+    assert text == "Deletion stopped; 1 object is left. Complete it (`kymatui delete gate -n gates`)."
     assert "is unknown" in row(found, leases=()).reason.text
     assert "may have stopped" in row(found).reason.text
 

@@ -36,6 +36,11 @@ KEYS: dict[str, type | tuple[type, ...]] = {
     "internal": bool,
     "checks": list,
     "reason": str,
+    "cause": str,
+    "effect": (str, type(None)),
+    "advice": (str, type(None)),
+    "adviceKind": (str, type(None)),
+    "command": (str, type(None)),
     "actor": (str, type(None)),
     "installedBy": (str, type(None)),
     "installation": (dict, type(None)),
@@ -69,7 +74,7 @@ def test_the_keys_and_their_types() -> None:
     for key, kind in KEYS.items():
         assert isinstance(module[key], kind), key
     for problem in found["problems"]:
-        assert list(problem) == ["severity", "module", "object", "message", "actor"]
+        assert list(problem) == ["severity", "module", "object", "message", "advice", "adviceKind", "command", "actor"]
 
 
 def test_the_values() -> None:
@@ -103,7 +108,7 @@ def test_an_empty_cluster() -> None:
         "kyma": None,
         "modules": [],
         "problems": [],
-        "counts": {"modules": 0, "problems": 0, "releases": 0},
+        "counts": {"modules": 0, "problems": 0, "updates": 0, "releases": 0},
         "unknown": {},
         "lists": {},
     }

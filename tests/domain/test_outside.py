@@ -144,5 +144,5 @@ def test_what_is_known_besides_the_cluster_comes_with_the_snapshot() -> None:
     inside = {"templates": [template("mod", "1.0.0")], "release_metas": [meta("mod", {"regular": "1.0.0"})]}
     found = row(kymas=[kyma([{"name": "mod"}])], rules=rules, **inside)
     assert found.reason.text.endswith(
-        "it is restricted, and its ModuleReleaseMeta has no kymaSelector. Disable the module."
+        "it is restricted, and its ModuleReleaseMeta has no kymaSelector. Disable the module (`kymatui disable mod`)."
     )

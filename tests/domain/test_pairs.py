@@ -255,7 +255,7 @@ def test_the_catalog_of_a_pair_names_the_deletion_of_the_runtimes_kyma(world: Wo
     world.control_kyma["spec"]["modules"] = [{"name": "keda"}]
     problems = [one.message for one in build_catalog(join_snapshots(world.pair()), NOW).problems]
     (words,) = [one for one in problems if "of the runtime is being deleted" in one]
-    assert "uninstalls what only the runtime's Kyma requests: nats." in words
+    assert "uninstalls what only the runtime's Kyma requests: nats" in words
 
 
 def test_a_skipped_kyma_waits_for_a_person(world: World) -> None:

@@ -210,7 +210,7 @@ def test_the_cause_comes_before_its_effect() -> None:
     missing = pod(waiting={"reason": "ImagePullBackOff", "message": f"{IMAGE}: not found"})
     found = row(failing(), missing)
     cause = f"Pod kyma-system/mod-1 cannot start: image {IMAGE} is not in the registry"
-    assert found.reason.text.startswith(f"{cause}. Deployment kyma-system/mod-manager: the rollout is stuck")
+    assert found.reason.text.startswith(f"{cause}; Deployment kyma-system/mod-manager: the rollout is stuck")
     assert (found.reason.actor, found.reason.severity) == (Actor.CATALOG, Severity.ERROR)
     assert found.reason.about is not None
     assert found.reason.about.name == "mod-1"

@@ -295,17 +295,20 @@ def reason(
         offered = ", ".join(files.channels[module])
         return (
             f"Action needed: channel {channel} has no version of the module (available in: {offered}). "
-            "Change the channel."
+            f"Change the channel (`kymatui channel {module} {next(iter(files.channels[module]))}`)."
         )
     if module == UNMANAGED:
         return f"Unmanaged: lifecycle-manager does not update or repair it; it reports {own}"
     if own in ("Error", "Warning"):
-        return f"Action needed: {resource} reports {own}"
+        return f"Action needed: {resource} reports {own}. Read the log of its manager (`kymatui logs {module}`)."
     if drift == "channel-skew":
-        return (
-            f"Newer than channel {channel} ({have} > {desired}), and never downgraded automatically. "
-            "Wait for the channel, or delete and enable the module again."
-        )
+        text = f"Newer than channel {channel} ({have} > {desired}), and never downgraded automatically. "
+        other = next((name for name, version in files.channels[module].items() if version == have), "")
+        if other:
+            move = f"move the module to channel {other}, which has {have} (`kymatui channel {module} {other}`)"
+            return f"{text}Wait for the channel, or {move}."
+        again = "to downgrade, disable the module and enable it again"
+        return f"{text}Wait for the channel; {again} (`kymatui disable {module}`)."
     if module in ASKED and have is None:
         return "Requested in the Kyma; waiting for lifecycle-manager"
     if own == "Processing":
@@ -321,7 +324,7 @@ def reason(
             f"Running {have}, expected {desired} ({distance} behind). lifecycle-manager has not finished the upgrade."
         )
     if drift == "behind":
-        return f"{have} installed, {desired} available ({distance} behind)"
+        return f"{have} installed, {desired} available ({distance} behind). Upgrade it (`kymatui upgrade {module}`)."
     if drift == "ahead":
         return f"Running {have}, expected {desired} ({distance} ahead)"
     return f"{have} installed and ready" + (f" (newest {newest})" if newest != desired else "")
@@ -336,7 +339,8 @@ def test_every_row_is_right(channel: str, cluster: Embedded, files: Files, capsy
     assert [row["name"] for row in found["modules"]] == names
     for row in found["modules"]:
         assert (row.pop("installedSource") is None) == (row["installed"] is None)
-        row.pop("actor")
+        for key in ("actor", "cause", "effect", "advice", "adviceKind", "command"):
+            row.pop(key)
         assert (row.pop("channelSource") is None) == (row["channel"] is None)
         assert row == expected(row["name"], channel, files)
     state = "Error" if channel == "experimental" else "Warning"

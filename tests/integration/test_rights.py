@@ -53,6 +53,11 @@ NOT_KNOWN: dict[str, tuple[object, ...]] = {
 }
 FREE = {
     "reason",
+    "cause",
+    "effect",
+    "advice",
+    "adviceKind",
+    "command",
     "actor",
     "stateSource",
     "channelSource",

@@ -301,7 +301,7 @@ FLOWS = [
         {"installed": "1.0.0"},
         {},
         b.report("undone", "1.0.0"),
-        reason="lifecycle-manager does not create it again. Create it.",
+        reason="lifecycle-manager does not create it again. Create it",
     ),
     Scenario(
         "51 another resource blocks the deletion",
@@ -310,7 +310,7 @@ FLOWS = [
         {"state": "Deleting", "managed": True},
         None,
         b.report("blocked", "1.0.0", "Deleting"),
-        reason=f"Action needed: deletion blocked by Blocked {NAMESPACE}/other. Delete it to continue.",
+        reason=f"Action needed: deletion blocked by Blocked {NAMESPACE}/other. Delete it to continue (`kymatui delete",
     ),
     Scenario(
         "54 not let go of yet",

@@ -35,12 +35,19 @@ _WHOLE_OBJECT: Final = re.compile(r'Invalid value: "\{.*\}": ', re.DOTALL)
 
 
 class ObjectEdit(Struct, frozen=True):
-    """An edit that the server accepts; `changes` are the fields that its dry run changed."""
+    """An edit that the server accepts; `changes` are the fields that its dry run changed.
+
+    `before` is None for an object that the edit creates; `patch` is then the whole object.
+    """
 
     ref: ObjectRef
-    before: Mapping[str, Any]
+    before: Mapping[str, Any] | None
     patch: Mapping[str, Any]
     changes: tuple[FieldDiff, ...]
+
+    @property
+    def verb(self) -> str:
+        return "create" if self.before is None else "change"
 
 
 def editable_fields(body: Mapping[str, Any]) -> Object:
@@ -49,6 +56,34 @@ def editable_fields(body: Mapping[str, Any]) -> Object:
     content = {name: value for name, value in body.items() if name not in ("status", "metadata")}
     first: Object = {name: content.pop(name) for name in ("apiVersion", "kind") if name in content}
     return {**first, "metadata": metadata, **content}
+
+
+def plan_creation(cluster: Cluster, initial: Mapping[str, Any], desired: object) -> ObjectEdit:
+    """Ask the server, without a write, whether it accepts a new object; name and namespace may be another one.
+
+    Raises InvalidError for what it does not accept.
+    """
+    kind = read_ref(initial).kind
+    if not isinstance(desired, dict) or not isinstance(desired.get("metadata"), dict) or read_ref(desired).kind != kind:
+        raise InvalidError(f"it must stay a {kind.kind} of {kind.api_version} with a name", status=422)
+    if "status" in desired:
+        raise InvalidError("status cannot be edited: its controller writes it", status=422)
+    ref = read_ref(desired)
+    if cluster.read_only:
+        return ObjectEdit(ref, None, desired, diff_objects(None, desired))
+    try:
+        created = cluster.create(desired, dry_run=True)
+    except ConflictError as error:
+        raise InvalidError(f"{ref} already exists", status=422) from error
+    except InvalidError as error:
+        raise _without_object(error) from error
+    return ObjectEdit(ref, None, desired, diff_objects(None, created))
+
+
+def _without_object(error: InvalidError) -> InvalidError:
+    """Return the error without the copy of the object that a server puts in front of "unknown field"."""
+    words = _WHOLE_OBJECT.sub("", str(error))
+    return InvalidError(words, hint=error.hint, status=error.status, reason=error.reason, body=error.body)
 
 
 def plan_edit(cluster: Cluster, before: Mapping[str, Any], desired: object) -> ObjectEdit:
@@ -73,8 +108,7 @@ def plan_edit(cluster: Cluster, before: Mapping[str, Any], desired: object) -> O
     try:
         tried = cluster.patch(ref, patch, PatchKind.MERGE, dry_run=True)
     except InvalidError as error:
-        words = _WHOLE_OBJECT.sub("", str(error))
-        raise InvalidError(words, hint=error.hint, status=error.status, reason=error.reason, body=error.body) from error
+        raise _without_object(error) from error
     return ObjectEdit(ref, before, patch, diff_objects(before, tried))
 
 
@@ -83,26 +117,29 @@ def apply_edit(cluster: Cluster, edit: ObjectEdit, cancel: threading.Event | Non
 
     Raises OutdatedError where another client changed it, NotFoundError where it was deleted.
     """
-    current = edit.before
+    if edit.before is None:
+        try:
+            return cluster.create(edit.patch, cancel=cancel)
+        except ConflictError as error:
+            raise OutdatedError(f"{edit.ref} exists by now; no changes made", hint="edit it instead") from error
+    current = before = edit.before
     for _ in range(ATTEMPTS):
         metadata = {**edit.patch.get("metadata", {}), "resourceVersion": current["metadata"]["resourceVersion"]}
         try:
             return cluster.patch(edit.ref, {**edit.patch, "metadata": metadata}, PatchKind.MERGE, cancel=cancel)
         except ConflictError:
             fresh = cluster.get(edit.ref, cancel=cancel)
-            if fresh is None or fresh["metadata"].get("uid") != edit.before["metadata"].get("uid"):
+            if fresh is None or fresh["metadata"].get("uid") != before["metadata"].get("uid"):
                 raise NotFoundError(f"{edit.ref} was deleted meanwhile; no changes made", status=404) from None
-            if state_digest(fresh) != state_digest(edit.before):
-                raise _changed_meanwhile(edit, fresh) from None
+            if state_digest(fresh) != state_digest(before):
+                raise _changed_meanwhile(edit.ref, before, fresh) from None
             current = fresh
     raise ConflictError(f"{edit.ref} changed {ATTEMPTS} times during the edit", hint="try again", status=409)
 
 
-def _changed_meanwhile(edit: ObjectEdit, fresh: Mapping[str, Any]) -> OutdatedError:
-    paths = ", ".join(difference.path for difference in diff_objects(edit.before, fresh)[:3])
-    return OutdatedError(
-        f"another client changed {edit.ref} meanwhile ({paths}); no changes made", hint="edit it again"
-    )
+def _changed_meanwhile(ref: ObjectRef, before: Mapping[str, Any], fresh: Mapping[str, Any]) -> OutdatedError:
+    paths = ", ".join(difference.path for difference in diff_objects(before, fresh)[:3])
+    return OutdatedError(f"another client changed {ref} meanwhile ({paths}); no changes made", hint="edit it again")
 
 
 def merge_patch(before: Mapping[str, Any], after: Mapping[str, Any]) -> Object:

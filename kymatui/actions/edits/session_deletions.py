@@ -179,7 +179,7 @@ class SessionDeletions:
             default=next((managed for managed in counted.ours if not managed.applied), None),
             requested=request is not None and state.managed_by is ManagedBy.KYMA,
             reported=report.state if report is not None else "",
-            foreseen=tuple(risk.message for risk in row.foreseen),
+            foreseen=tuple(risk.warning for risk in row.foreseen),
             by_hand=by_hand,
             manager=row.manager,
             runs=row.readiness is not None and row.readiness.state is State.READY,

@@ -196,8 +196,8 @@ def refuse_deleting(known: Inventory | None) -> None:
     if known is not None and known.is_deleting:
         raise RefusedError(
             "its deletion was interrupted",
-            hint=f"run {deletion_command(known.name, known.namespace)} to complete it, "
-            f"or {install_command(known)} to install it again",
+            hint=f"run `{deletion_command(known.name, known.namespace)}` to complete it, "
+            f"or `{install_command(known)}` to install it again",
         )
 
 

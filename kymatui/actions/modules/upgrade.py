@@ -181,7 +181,7 @@ def newest_source(
 
 
 def _being_deleted(known: Inventory) -> SkippedUpgrade:
-    words = f"its deletion was interrupted; run {deletion_command(known.name, known.namespace)}"
+    words = f"its deletion was interrupted; run `{deletion_command(known.name, known.namespace)}`"
     return SkippedUpgrade(known.name, known.namespace, known.version, words)
 
 

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from kymatui.adapters.files.journal_path import cluster_folder, folder_name, journals_folder
 from kymatui.domain.catalog.rows import Catalog, ModuleRow
 from kymatui.domain.installed import InstallationPhase
-from kymatui.domain.kyma.problems import Actor, Problem, Reason, Severity
+from kymatui.domain.kyma.problems import Actor, Advice, AdviceKind, Problem, Reason, Severity
 from kymatui.domain.kyma.states import State
 from kymatui.domain.modules.presence import Presence
 from kymatui.domain.plans.cluster_name import ClusterName
@@ -97,11 +97,13 @@ def _with_job(row: ModuleRow, job: JobRecord) -> ModuleRow:
         return row
     if phase in (InstallationPhase.INSTALLING, InstallationPhase.DELETING):  # another run has taken it up
         return row
-    text = f"{job.title} was interrupted, says the journal of this machine; `kymatui resume {job.number}` continues it"
+    advice = Advice(AdviceKind.COMPLETE, "Continue it", f"kymatui resume {job.number}")
+    cause = f"{job.title} was interrupted, says the journal of this machine"
     if phase is not None and phase.is_interrupted:  # what is left is a fact of the cluster
-        text = f"{row.reason.text}, `kymatui resume {job.number}` continues it"
-    problem = Problem(Severity.WARNING, text, Actor.YOU, row.name)
-    reason = row.reason if row.state is State.ERROR else Reason(text, Actor.YOU, Severity.WARNING)
+        cause = row.reason.statement
+    problem = Problem(Severity.WARNING, cause, Actor.YOU, row.name, advice=advice)
+    interrupted = Reason(cause, Actor.YOU, Severity.WARNING, advice=advice)
+    reason = row.reason if row.state is State.ERROR else interrupted
     return replace(row, interrupted=_NOUNS.get(kind, kind), reason=reason, problems=(problem, *row.problems))
 
 

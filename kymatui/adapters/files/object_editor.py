@@ -25,8 +25,10 @@ _HEAD: Final = """\
 T = TypeVar("T")
 
 
-def edit_in_editor(body: Mapping[str, Any], name: str, check: Callable[[Any], T]) -> T | None:
+def edit_in_editor(body: Mapping[str, Any], name: str, check: Callable[[Any], T], *, is_new: bool = False) -> T | None:
     """Return what `check` makes of the rewritten object, None if the person left it as it was, or emptied it.
+
+    An object that `is_new` may stay as it is.
 
     An InvalidError of `check`, or YAML that is none, opens the file again; the same content once more gives up, and
     the error says where the file is kept.
@@ -42,7 +44,7 @@ def edit_in_editor(body: Mapping[str, Any], name: str, check: Callable[[Any], T]
             path.write_text(_HEAD + _as_comment(wrong) + "#\n" + text, encoding="utf-8")
             _run([*command, str(path)])
             content = _without_comments(_read(path))
-            if not content.strip() or content == original:
+            if not content.strip() or (content == original and not is_new):
                 return None
             if wrong and content == text:
                 is_kept = True

@@ -59,7 +59,7 @@ def note_missing_lists(printer: ListPrinter, catalog: Catalog) -> None:
     """Say once which lists did not come and what is unknown without them; for scripts too, on standard error."""
     lists, others = catalog.problems_of_no_module
     problems = (*lists, *(problem for problem in others if problem.ref is None))
-    printer.note(*(sanitize(problem.message) for problem in problems if problem.counts))
+    printer.note(*(sanitize(problem.text) for problem in problems if problem.counts))
 
 
 def watch_catalogs(args: argparse.Namespace) -> Generator[Catalog]:

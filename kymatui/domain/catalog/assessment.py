@@ -11,6 +11,7 @@ from kymatui.domain.catalog.rows import CheckedResource
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.managed_fields import manual_finalizer_owners
 from kymatui.domain.kubernetes.object_meta import ANNOTATION_STATE_CHECK, GARBAGE_COLLECTION, read_meta, read_ref
+from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import ModuleReport
 from kymatui.domain.kyma.manifests import Manifest
 from kymatui.domain.kyma.module_templates import StateCheckRule
@@ -39,7 +40,7 @@ class Assessment(Struct, frozen=True):
 class ReasonInputs(Struct, frozen=True):
     """The inputs for choosing the reason of one module.
 
-    `kyma_skipped` means that lifecycle-manager leaves the Kyma alone, `is_orphaned` that it neither requests nor
+    `skipped_kyma` is the Kyma if lifecycle-manager leaves it alone, `is_orphaned` that it neither requests nor
     reports the module of a Manifest, `lacks_manifest` that the Manifest of a requested module does not exist,
     `pod_failure` why the manager's newest Pod does not run, and `pods_unseen` why that is unknown.
     """
@@ -53,7 +54,7 @@ class ReasonInputs(Struct, frozen=True):
     checked: tuple[CheckedResource, ...]
     unseen: str = ""
     kyma_unseen: str = ""
-    kyma_skipped: bool = False
+    skipped_kyma: ObjectRef | None = None
     is_orphaned: bool = False
     lacks_manifest: bool = False
     pod_failure: PodFailure | None = None

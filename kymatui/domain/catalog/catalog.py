@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -32,16 +33,18 @@ from kymatui.domain.catalog.reasons import choose_reason
 from kymatui.domain.catalog.rows import Catalog, CatalogOrigin, CheckedResource, KymaSummary, ModuleRow, StateReports
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import LABEL_SKIP, read_meta
-from kymatui.domain.kyma.kyma_keeper import reason_with_keeper, statement_with_keeper, with_keeper
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kyma.kyma_keeper import for_reader, reason_for_reader, with_keeper
 from kymatui.domain.kyma.kymas import KYMA_NAME, KYMA_NAMESPACE, Kyma
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings
+from kymatui.domain.kyma.manifests import default_resource, default_resource_body
 from kymatui.domain.kyma.module_templates import ModuleTemplate, read_template
-from kymatui.domain.kyma.problems import Actor, Problem
+from kymatui.domain.kyma.problems import Actor, Problem, with_advice
 from kymatui.domain.kyma.states import State, kyma_state
 from kymatui.domain.modules.pod_failures import PodFailure, find_pod_failure
 from kymatui.domain.modules.presence import ManagerVisibility, Presence, determine_presence
 from kymatui.domain.modules.readiness import Readiness, check_readiness
-from kymatui.domain.modules.risks import find_risks, kyma_error_words
+from kymatui.domain.modules.risks import find_risks, kyma_error_advice, kyma_error_words
 from kymatui.domain.snapshot.cluster_index import (
     CATALOG_FEEDS,
     INVENTORY_FEED,
@@ -59,6 +62,7 @@ from kymatui.domain.versions.refusals import CatalogUnreadable, ChannelUnknown
 from kymatui.domain.versions.resolution import upcoming_window
 
 _REMEMBERED = "row "
+_DEFAULT_NAME = "default"
 _FRESH = 10.0  # seconds until an unchanged row is rebuilt, because grace periods and windows end
 
 __all__ = [
@@ -150,8 +154,13 @@ def _summary(kyma: Kyma, keeper: Actor) -> KymaSummary:
         deleting=kyma.meta.deleting,
         skipped=kyma.meta.label_is_true(LABEL_SKIP),
         keeper=keeper,
-        own_error=with_keeper(kyma_error_words(kyma.state, kyma.operation, (r.state for r in kyma.reports)), keeper),
+        own_error=with_keeper(_own_error(kyma), keeper),
     )
+
+
+def _own_error(kyma: Kyma) -> str:
+    words = kyma_error_words(kyma.state, kyma.operation, (report.state for report in kyma.reports))
+    return with_advice(words, kyma_error_advice(kyma.operation, kyma.meta.name)) if words else ""
 
 
 def _row(subject: ModuleInputs, world: ClusterIndex, now: float, settings: CatalogOptions) -> ModuleRow:
@@ -264,16 +273,14 @@ def _finished(
         checked,
         unseen,
         kyma_unseen,
-        kyma_skipped=world.kyma is not None
-        and world.kyma.meta.label_is_true(LABEL_SKIP)
-        and not world.kyma.meta.deleting,
+        skipped_kyma=_skipped_kyma(world),
         is_orphaned=is_orphaned(subject.name, subject.manifest, world.kyma, mandatory=subject.mandatory),
         lacks_manifest=_lacks_manifest(subject, world),
         pod_failure=_pod_failure(subject, world, ready),
         pods_unseen=_pods_unseen(subject, world),
     )
     shown, meta = subject.shown, subject.meta
-    reason = reason_with_keeper(choose_reason(case), world.keeper)
+    reason = reason_for_reader(choose_reason(case), world.keeper, world.runtime)
     risks = find_risks(
         subject.request,
         subject.report,
@@ -318,14 +325,35 @@ def _finished(
         manager=subject.manager.ref,
         manifest=subject.manifest.ref if subject.manifest is not None else None,
         created=subject.created,
-        problems=tuple(statement_with_keeper(problem, keeper) for problem in problems),
-        foreseen=tuple(statement_with_keeper(risk, keeper) for risk in risks),
+        problems=tuple(for_reader(problem, keeper, world.runtime) for problem in problems),
+        foreseen=tuple(for_reader(risk, keeper, world.runtime) for risk in risks),
         unknown=unknown_facts(subject, world, presence, drifted, installed, reason.actor),
         keeper=keeper,
         installation=subject.installation,
         run=subject.run,
         workloads=subject.workloads,
+        new_cr=_new_cr(subject, world) if presence is Presence.NOT_CONFIGURED else None,
     )
+
+
+def _new_cr(subject: ModuleInputs, world: ClusterIndex) -> Mapping[str, Any] | None:
+    """Return the default CR, else an empty CR of the module's kind; None if the module has no kind."""
+    kind, manifest, template = subject.kind, subject.manifest, subject.active or subject.shown
+    if kind is None:
+        return None
+    data: Mapping[str, Any] = {"apiVersion": kind.api_version, "kind": kind.kind}
+    if manifest is not None and manifest.resource is not None:
+        data = manifest.resource
+    elif template is not None and template.data is not None and template.resource_kind == kind:
+        data = template.data
+    ref = default_resource(data, _DEFAULT_NAME, cluster_scoped=world.is_cluster_scoped(kind))
+    return default_resource_body(data, ref)
+
+
+def _skipped_kyma(world: ClusterIndex) -> ObjectRef | None:
+    kyma = world.kyma
+    is_skipped = kyma is not None and kyma.meta.label_is_true(LABEL_SKIP) and not kyma.meta.deleting
+    return kyma.ref if kyma is not None and is_skipped else None
 
 
 def _pod_failure(subject: ModuleInputs, world: ClusterIndex, ready: Readiness | None) -> PodFailure | None:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from kymatui.domain.catalog.rows import Catalog, CatalogOrigin, CheckedResource, KymaSummary, ModuleRow, StateReports
 from kymatui.domain.installed import InstallationPhase, SourceKind, deletion_command, install_command
-from kymatui.domain.kyma.problems import Actor, Problem, Severity
+from kymatui.domain.kyma.problems import Actor, Advice, AdviceKind, Problem, Severity
 from kymatui.domain.kyma.states import State, StateSource
 from kymatui.domain.modules.module_signature import SignatureStatus
 from kymatui.domain.modules.presence import Presence
@@ -44,13 +44,19 @@ def catalog_to_json(catalog: Catalog) -> dict[str, Any]:
         "installations": catalog.installations_unknown,
         "releases": catalog.releases_unknown,
     }
-    counts = {"modules": len(catalog.rows), "problems": catalog.problem_count, "releases": len(catalog.releases)}
+    counts = {
+        "modules": len(catalog.rows),
+        "problems": catalog.problem_count,
+        "updates": catalog.update_count,
+        "releases": len(catalog.releases),
+    }
+    missing = {**unknown, "updates": catalog.modules_unknown}
     return {
         "cluster": catalog.cluster,
         "kyma": _read(_KYMA_FIELDS, catalog.kyma) if catalog.kyma is not None else None,
         "modules": [row_json(row) for row in catalog.rows],
         "problems": [problem_json(problem) for problem in catalog.problems],
-        "counts": {what: None if unknown[what] is not None else count for what, count in counts.items()},
+        "counts": {what: None if missing[what] is not None else count for what, count in counts.items()},
         "unknown": {fact: unknown_json(why) for fact, why in unknown.items() if why is not None},
         "lists": {name: list_json(feed) for name, feed in sorted(catalog.feeds.items())},
     }
@@ -104,10 +110,8 @@ def installation_json(row: ModuleRow) -> dict[str, Any] | None:
         "helmStatus": installation.status or None,
         "objects": None if run.objects is None else {"planned": run.objects.planned, "existing": run.objects.existing},
         "holder": run.holder or None,
-        "install": install_command(inventory, direct=direct).strip("`")
-        if ends and completes and inventory is not None
-        else None,
-        "delete": deletion_command(installation.name, installation.namespace).strip("`") if ends else None,
+        "install": install_command(inventory, direct=direct) if ends and completes and inventory is not None else None,
+        "delete": deletion_command(installation.name, installation.namespace) if ends else None,
     }
 
 
@@ -166,6 +170,7 @@ def catalog_json_schema() -> Schema:
                 releases=_number(
                     "number of Helm releases of other tools; `--installed-by all` lists them; null if unknown"
                 ),
+                updates=_number("number of modules that you can upgrade; null if a list that names modules is missing"),
                 problems=_number("number of problems without informational ones; null while lists are loading"),
             ),
             unknown=_unknown(
@@ -293,6 +298,25 @@ def _unless(fact: RowFact, read: Callable[[ModuleRow], Any]) -> Callable[[Module
     return lambda row: None if fact in row.unknown else read(row)
 
 
+def _advice_fields(read: Callable[[T], Advice | None]) -> dict[str, JsonField[T]]:
+    """Return the fields for what a person can do."""
+
+    def text(value: T) -> str | None:
+        return advice.text if (advice := read(value)) is not None else None
+
+    def kind(value: T) -> str | None:
+        return advice.kind.value if (advice := read(value)) is not None else None
+
+    def command(value: T) -> str | None:
+        return (advice.command or None) if (advice := read(value)) is not None else None
+
+    return {
+        "advice": JsonField(_text("what to do; null if there is nothing to do", null=True), text),
+        "adviceKind": JsonField(_word(AdviceKind, "the advice as a word for programs", null=True), kind),
+        "command": JsonField(_text("the command that carries the advice out", null=True), command),
+    }
+
+
 _KYMA_FIELDS: Final[Mapping[str, JsonField[KymaSummary]]] = {
     "name": JsonField(_text("the object's name"), lambda kyma: kyma.ref.name),
     "namespace": JsonField(_text("its namespace"), lambda kyma: kyma.ref.namespace),
@@ -306,6 +330,7 @@ _PROBLEM_FIELDS: Final[Mapping[str, JsonField[Problem]]] = {
         _text("the object or the list that it concerns", null=True), lambda problem: problem.object or None
     ),
     "message": JsonField(_text("what is wrong"), lambda problem: problem.message),
+    **_advice_fields(lambda problem: problem.advice),
     "actor": JsonField(
         _word(filter(None, Actor), "who acts next; null if no action is needed", null=True),
         lambda problem: actor_json(problem.actor),
@@ -376,6 +401,9 @@ MODULE_FIELDS: Final[Mapping[str, JsonField[ModuleRow]]] = {
         _unless(RowFact.CHECKS, lambda row: [rule for checked in row.checked for rule in _checks(checked)]),
     ),
     "reason": JsonField(_text("what is wrong and what to do, or the normal status"), lambda row: row.reason.text),
+    "cause": JsonField(_text("what is wrong, or the normal status"), lambda row: row.reason.cause),
+    "effect": JsonField(_text("what follows from the cause", null=True), lambda row: row.reason.effect or None),
+    **_advice_fields(lambda row: row.reason.advice),
     "actor": JsonField(
         _word(filter(None, Actor), "who acts next; null if no action is needed", null=True),
         lambda row: actor_json(row.actor),

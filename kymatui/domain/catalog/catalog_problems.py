@@ -9,15 +9,31 @@ from kymatui.domain.catalog.rows import NAMING_LISTS, CheckedResource, ModuleRow
 from kymatui.domain.kubernetes.managed_fields import CATALOG_SYNC, created_by
 from kymatui.domain.kubernetes.object_meta import LABEL_SKIP
 from kymatui.domain.kyma import module_templates, release_metas
-from kymatui.domain.kyma.kyma_keeper import statement_with_keeper
+from kymatui.domain.kyma.kyma_keeper import for_reader
 from kymatui.domain.kyma.kymas import NO_CHANNEL, Kyma, read_kyma
 from kymatui.domain.kyma.manifests import Manifest, is_reported
 from kymatui.domain.kyma.module_templates import ModuleTemplate
-from kymatui.domain.kyma.problems import Actor, Problem, Severity
+from kymatui.domain.kyma.problems import (
+    EDIT_KYMA,
+    Actor,
+    Advice,
+    AdviceKind,
+    Problem,
+    Severity,
+    remove_skip_label,
+    scale_up,
+)
 from kymatui.domain.kyma.release_metas import ReleaseMeta
 from kymatui.domain.kyma.states import State, kyma_state
 from kymatui.domain.modules.readiness import Readiness
-from kymatui.domain.modules.risks import kyma_deletion_words, kyma_error_words, taken_over_words
+from kymatui.domain.modules.risks import (
+    kyma_deletion_advice,
+    kyma_deletion_words,
+    kyma_error_advice,
+    kyma_error_words,
+    taken_over_advice,
+    taken_over_words,
+)
 from kymatui.domain.modules.state_checks import lint_rules
 from kymatui.domain.ownership import ANNOTATIONS_OWNED_BY
 from kymatui.domain.snapshot.cluster_index import INVENTORY_FEED, RELEASE_FEED, WORKLOAD_FEEDS, WORKLOADS, ClusterIndex
@@ -76,9 +92,9 @@ def _row_problems(
                 f"it is {item.strict.state}. The module's publisher should repair the rule"
             )
             yield Problem(Severity.WARNING, message, Actor.CATALOG, module, item.resource)
-    if ready is not None and ready.scaled_to_zero:
-        message = f"{ready.ref} is scaled to zero, so it does not reconcile the module's objects. Scale it up"
-        yield Problem(Severity.WARNING, message, Actor.YOU, module, ready.ref)
+    if ready is not None and ready.ref is not None and ready.scaled_to_zero:
+        message = f"{ready.ref} is scaled to zero, so it does not reconcile the module's objects"
+        yield Problem(Severity.WARNING, message, Actor.YOU, module, ready.ref, scale_up(ready.ref))
 
 
 def taken_over_problems(module: str, template: ModuleTemplate) -> Iterator[Problem]:
@@ -86,18 +102,21 @@ def taken_over_problems(module: str, template: ModuleTemplate) -> Iterator[Probl
     creator = created_by(template.raw)
     if creator not in ("", CATALOG_SYNC):
         message = taken_over_words(str(template.ref), creator)
-        yield Problem(Severity.WARNING, message, Actor.YOU, module, template.ref)
+        yield Problem(
+            Severity.WARNING, message, Actor.YOU, module, template.ref, advice=taken_over_advice(template.ref)
+        )
 
 
 def catalog_problems(world: ClusterIndex, rows: Sequence[ModuleRow]) -> tuple[Problem, ...]:
     """Return all problems including those of the rows, the worst first."""
     keeper = world.keeper
-    of_kyma = (statement_with_keeper(problem, keeper) for problem in _kyma(world, rows))
+    of_kyma = (for_reader(problem, keeper, world.runtime) for problem in _kyma(world, rows))
     problems = [*_malformed(world), *_feeds(world), *of_kyma]
     for row in rows:
         if row.reason.severity is not Severity.INFO:
+            reason = row.reason
             problems.append(
-                Problem(row.reason.severity, row.reason.text, row.reason.actor, row.name, row.reason.about or "")
+                Problem(reason.severity, reason.statement, reason.actor, row.name, reason.about or "", reason.advice)
             )
         problems += row.problems
     order = list(Severity)
@@ -166,8 +185,8 @@ def _lost(feeds: Mapping[str, Feed], who: str, reason: Feed) -> Problem:
     """Return one problem for a server that does not answer, however many lists are affected."""
     detail = f": {reason.message}" if reason.message else ""
     if reason.is_login_rejected:
-        message = f"{who} rejects your login{detail}. {reason.login_advice}"
-        return Problem(Severity.WARNING, message, Actor.YOU)
+        advice = Advice(AdviceKind.LOG_IN, reason.login_advice)
+        return Problem(Severity.WARNING, f"{who} rejects your login{detail}", Actor.YOU, advice=advice)
     if len(feeds) == 1:
         (name,) = feeds
         return Problem(Severity.WARNING, f"{who} does not return {name}{detail}", Actor.CLUSTER, "", name)
@@ -199,14 +218,15 @@ def _kyma(world: ClusterIndex, rows: Sequence[ModuleRow]) -> Iterator[Problem]:
     if kyma.channel.lower() == NO_CHANNEL:
         yield Problem(
             Severity.ERROR,
-            f"{name}: spec.channel is none, which is not a channel. Set a channel",
+            f"{name}: spec.channel is none, which is not a channel",
             Actor.YOU,
             "",
             kyma.ref,
+            EDIT_KYMA,
         )
     if kyma.meta.label_is_true(LABEL_SKIP) and not kyma.meta.deleting:  # a deletion ignores the label
         message = f"{name} has the skip label, so lifecycle-manager ignores it"
-        yield Problem(Severity.WARNING, message, Actor.YOU, "", kyma.ref)
+        yield Problem(Severity.WARNING, message, Actor.YOU, "", kyma.ref, remove_skip_label(kyma.ref))
     own = read_kyma(world.snapshot.runtime_kyma)
     if isinstance(own, Kyma) and own.meta.deleting and not kyma.meta.deleting:
         yield _deletion(own, f"{own.ref} of the runtime", sorted(world.snapshot.runtime_only))
@@ -214,7 +234,8 @@ def _kyma(world: ClusterIndex, rows: Sequence[ModuleRow]) -> Iterator[Problem]:
         yield _deletion(kyma, name, [module.name for module in kyma.modules])
     elif words := kyma_error_words(kyma.state, kyma.operation, (report.state for report in kyma.reports)):
         severity = Severity.ERROR if kyma.state == State.ERROR else Severity.WARNING
-        yield Problem(severity, f"{name}: {words}", Actor.YOU, "", kyma.ref)
+        advice = kyma_error_advice(kyma.operation, kyma.meta.name)
+        yield Problem(severity, f"{name}: {words}", Actor.YOU, "", kyma.ref, advice)
     for flaw in kyma.flaws:
         yield Problem(Severity.WARNING, f"{name} does not match its schema: {flaw}", Actor.YOU, "", kyma.ref)
     yield from _disagreements(kyma, rows)
@@ -227,8 +248,9 @@ def _deletion(kyma: Kyma, name: str, modules: Iterable[str]) -> Problem:
     """
     held = f" (finalizers: {', '.join(kyma.meta.finalizers)})" if kyma.meta.finalizers else ""
     if any(name in kyma.meta.annotations for name in ANNOTATIONS_OWNED_BY):
-        words = kyma_deletion_words(modules)
-        return Problem(Severity.WARNING, f"{name} is being deleted{held}: {words}", Actor.YOU, "", kyma.ref)
+        known = tuple(modules)
+        words, advice = kyma_deletion_words(known), kyma_deletion_advice(known)
+        return Problem(Severity.WARNING, f"{name} is being deleted{held}: {words}", Actor.YOU, "", kyma.ref, advice)
     return Problem(Severity.WARNING, f"{name} is being deleted with all its modules{held}", Actor.KLM, "", kyma.ref)
 
 

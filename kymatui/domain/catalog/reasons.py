@@ -2,39 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from kymatui.domain.catalog.assessment import ReasonInputs
+from kymatui.domain.catalog.module_inputs import channels_of
 from kymatui.domain.catalog.rows import CatalogOrigin, CheckedResource
-from kymatui.domain.installed import InstallationPhase, install_command, interruption_words, run_words
+from kymatui.domain.installed import (
+    InstallationPhase,
+    install_command,
+    interruption_advice,
+    interruption_words,
+    run_words,
+)
 from kymatui.domain.kubernetes.conditions import find_condition
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.managed_fields import find_manual_changes
 from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import to_sentence
 from kymatui.domain.kyma.kymas import Policy
-from kymatui.domain.kyma.manifests import Manifest
-from kymatui.domain.kyma.problems import Actor, Reason, Severity, action_needed, reason_by
+from kymatui.domain.kyma.manifests import Manifest, default_resource
+from kymatui.domain.kyma.problems import (
+    Actor,
+    Advice,
+    AdviceKind,
+    Reason,
+    Severity,
+    action_needed,
+    create_secret,
+    reason_by,
+    remove_finalizer,
+    remove_skip_label,
+    scale_up,
+    shell_command,
+)
 from kymatui.domain.kyma.states import State, StateSource
+from kymatui.domain.kyma.versions import same_version
 from kymatui.domain.modules.next_actor import actor_for_manifest_state, actor_for_state, actor_on_drift
 from kymatui.domain.modules.pod_failures import PodFailure
 from kymatui.domain.modules.presence import UNFINISHED, ManagerVisibility, Presence
 from kymatui.domain.modules.risks import (
+    KEEP_ENTRY,
     NOT_RELEASED,
     is_not_applied,
     is_still_releasing,
     is_stuck,
+    not_applied_advice,
     not_applied_words,
-    skipped_words,
+    paused_words,
+    still_releasing_advice,
     still_releasing_words,
+    stuck_advice,
     stuck_words,
 )
 from kymatui.domain.modules.state_checks import Evaluation, StateDecision
 from kymatui.domain.snapshot.missing_lists import ListGap
 from kymatui.domain.versions import refusals
 from kymatui.domain.versions.drift import DriftKind
-from kymatui.domain.versions.messages import drift_words, note_words, refusal_words, remedy_words, window_words
+from kymatui.domain.versions.messages import drift_words, note_words, refusal_advice, refusal_words, window_words
 from kymatui.domain.versions.refusals import Refusal
 
 KLM = "lifecycle-manager"
@@ -51,18 +77,16 @@ def _deleting(case: ReasonInputs) -> Reason | None:
         return None
     manifest = case.subject.manifest
     if case.subject.managed and manifest is not None and manifest.skipped:
-        return action_needed(skipped_words(manifest), Severity.WARNING, manifest.ref)
+        effect, advice = f"{KLM} does not uninstall the module", remove_skip_label(manifest.ref)
+        return action_needed(paused_words(manifest), Severity.WARNING, manifest.ref, effect=effect, advice=advice)
     remaining = [item for item in case.checked if not item.deleting]
     held = [item for item in case.checked if item.deleting and item.finalizers]
     if case.subject.managed and remaining:
-        names = ", ".join(str(item.resource) for item in remaining[:3])
-        more = f" and {len(remaining) - 3} more" if len(remaining) > 3 else ""
-        text = f"deletion blocked by {names}{more}. Delete {'it' if len(remaining) == 1 else 'them'} to continue."
-        return action_needed(text, Severity.WARNING)
+        return _remaining(case, remaining)
     if held:
         return _held(case, held[0])
     if manifest is not None and is_stuck(manifest) and not case.checked:
-        return action_needed(stuck_words(manifest), Severity.WARNING)
+        return action_needed(stuck_words(manifest), Severity.WARNING, advice=stuck_advice(manifest))
     operation = manifest.operation if manifest is not None else ""
     message = (case.subject.report.message if case.subject.report else "") or operation
     if case.subject.managed and _has_failed(case):
@@ -76,6 +100,28 @@ def _deleting(case: ReasonInputs) -> Reason | None:
     return Reason("The module is being deleted", Actor.MANAGER)
 
 
+def _remaining(case: ReasonInputs, remaining: Sequence[CheckedResource]) -> Reason:
+    """Return what blocks the deletion; the default CR alone does not while lifecycle-manager deletes it."""
+    manifest, refs = case.subject.manifest, [item.resource for item in remaining]
+    if manifest is not None and manifest.resource is not None and manifest.policy != Policy.IGNORE:
+        is_wide = not refs[0].namespace
+        default = default_resource(manifest.resource, manifest.meta.name, cluster_scoped=is_wide)
+        is_default = [ref.key for ref in refs] == [default.key]
+    else:
+        is_default = False
+    if is_default:
+        return Reason(f"{KLM} is deleting {refs[0]}", Actor.KLM, says_waiting=True)
+    names, more = ", ".join(map(str, refs[:3])), f" and {len(refs) - 3} more" if len(refs) > 3 else ""
+    text = f"Delete {'it' if len(refs) == 1 else 'them'} to continue"
+    return action_needed(
+        f"deletion blocked by {names}{more}", Severity.WARNING, advice=_delete_blockers(case.subject.name, text)
+    )
+
+
+def _delete_blockers(module: str, text: str) -> Advice:
+    return Advice(AdviceKind.DELETE_BLOCKERS, text, shell_command("kymatui", "delete", module, "--cascade"))
+
+
 def _has_failed(case: ReasonInputs) -> bool:
     """Return whether lifecycle-manager reports an Error of the deletion, which is no wait."""
     report, manifest = case.subject.report, case.subject.manifest
@@ -84,32 +130,25 @@ def _has_failed(case: ReasonInputs) -> bool:
 
 def _held(case: ReasonInputs, item: CheckedResource) -> Reason:
     names = ("finalizers " if len(item.finalizers) > 1 else "finalizer ") + ", ".join(item.finalizers)
+    remove = remove_finalizer(case.subject.name, item.resource, item.finalizers[0])
     if item.set_by_hand:
-        text = (
-            f"deletion of {item.resource} is blocked by {names}, set by hand ({', '.join(item.set_by_hand)}); no "
-            f"controller removes it. Remove it yourself: kymatui finalizers {case.subject.name}."
-        )
-        return action_needed(text, Severity.WARNING, item.resource)
+        text = f"deletion of {item.resource} is blocked by {names}, set by hand ({', '.join(item.set_by_hand)})"
+        effect = "no controller removes it"
+        return action_needed(text, Severity.WARNING, item.resource, effect=effect, advice=remove)
     if case.subject.manager.visibility is ManagerVisibility.ABSENT:
-        text = (
-            f"deletion of {item.resource} is blocked by {names}, and the module's manager, which should remove it, "
-            f"does not exist. Remove it yourself: kymatui finalizers {case.subject.name}."
-        )
-        return action_needed(text, Severity.ERROR, item.resource)
+        text = f"deletion of {item.resource} is blocked by {names}"
+        effect = "the module's manager, which should remove it, does not exist"
+        return action_needed(text, Severity.ERROR, item.resource, effect=effect, advice=remove)
     if item.message and item.klm.state in _SEVERITY:
         # a manager that can continue by itself reports no Error or Warning
-        text = (
-            f"deletion of {item.resource} is blocked: {item.message.removesuffix('.')}. "
-            f"Fix this; the module's manager then removes {names}."
-        )
-        return action_needed(text, Severity.WARNING, item.resource)
+        text = f"deletion of {item.resource} is blocked: {item.message.removesuffix('.')}"
+        words = f"Delete what blocks it; the module's manager then removes {names}"
+        advice = _delete_blockers(case.subject.name, words)
+        return action_needed(text, Severity.WARNING, item.resource, advice=advice)
     if (failure := case.pod_failure) is not None:
-        log = f" (`kymatui logs {case.subject.name} -p`)" if failure.crashed else ""
-        text = (
-            f"deletion of {item.resource} is blocked by {names}, which the module's manager removes, but "
-            f"{failure.pod} {failure.message}{log}"
-        )
-        return reason_by(failure.actor, text, Severity.WARNING)
+        effect = f"deletion of {item.resource} is blocked by {names}, which the module's manager removes"
+        cause = f"{failure.pod} {failure.message}"
+        return reason_by(failure.actor, cause, Severity.WARNING, effect=effect, advice=_pod_advice(case, failure))
     detail = f": {item.message}" if item.message else ""
     text = f"Deleting {item.resource}: waiting for the module's manager to remove {names}{detail}"
     return Reason(text, Actor.MANAGER, says_waiting=True)
@@ -123,10 +162,10 @@ def _unfinished(case: ReasonInputs) -> Reason | None:
     if not run.phase.is_interrupted:
         return None if run.phase is InstallationPhase.INSTALLED else Reason(run_words(installation, run))
     severity = Severity.ERROR if case.assessment.state is State.ERROR else Severity.WARNING
-    words = interruption_words(installation, run, direct=_needs_direct(case))
-    if not installation.is_own:
-        return Reason(words, Actor.CLUSTER, severity, about=installation.record)
-    return Reason(words, Actor.YOU, severity, about=installation.record)
+    words = interruption_words(installation, run)
+    advice = interruption_advice(installation, run, direct=_needs_direct(case))
+    actor = Actor.YOU if installation.is_own else Actor.CLUSTER
+    return Reason(words, actor, severity, about=installation.record, advice=advice)
 
 
 def _needs_direct(case: ReasonInputs) -> bool:
@@ -143,9 +182,8 @@ def _missing(case: ReasonInputs) -> Reason | None:
     text = f"{ref}{others} {'are' if more else 'is'} missing, although {installation.installer} installed it"
     if not installation.is_own or installation.inventory is None:
         return Reason(to_sentence(text), Actor.CLUSTER, Severity.ERROR, about=ref)
-    return action_needed(
-        f"{text}. {install_command(installation.inventory, direct=_needs_direct(case))} repairs it", Severity.ERROR, ref
-    )
+    command = install_command(installation.inventory, direct=_needs_direct(case))
+    return action_needed(text, Severity.ERROR, ref, advice=Advice(AdviceKind.REPAIR, "Install it again", command))
 
 
 def _failed_release(case: ReasonInputs) -> Reason | None:
@@ -159,14 +197,17 @@ def _failed_release(case: ReasonInputs) -> Reason | None:
 def _conflict(case: ReasonInputs) -> Reason | None:
     if case.presence is Presence.CONFLICT:
         others = f" ({', '.join(map(str, case.subject.manager.others))})" if case.subject.manager.others else ""
-        text = f"installed twice, by {KLM} and directly{others}. Delete one of the two installations."
-        return action_needed(text, Severity.WARNING)
+        command = shell_command("kymatui", "unmanage", case.subject.name)
+        advice = Advice(AdviceKind.DELETE_INSTALLATION, "Keep the direct installation and end the other one", command)
+        return action_needed(f"installed twice, by {KLM} and directly{others}", Severity.WARNING, advice=advice)
     if case.presence is Presence.ORPHAN:
         blocker = f"{case.checked[0].resource}" if case.checked else "a module CR"
         more = f" and {len(case.checked) - 1} more" if len(case.checked) > 1 else ""
         exist, them = ("exist", "the module CRs") if more else ("exists", "the module CR")
-        text = f"{blocker}{more} {exist}, but the module's manager does not. Install the module or delete {them}."
-        return action_needed(text, Severity.WARNING)
+        verb = "enable" if case.subject.origin is CatalogOrigin.KYMA else "install"
+        text, command = f"Install the module or delete {them}", shell_command("kymatui", verb, case.subject.name)
+        cause = f"{blocker}{more} {exist}, but the module's manager does not"
+        return action_needed(cause, Severity.WARNING, advice=Advice(AdviceKind.INSTALL, text, command))
     return None
 
 
@@ -181,15 +222,15 @@ def _refused(case: ReasonInputs) -> Reason | None:
         return None
     words = refusal_words(refusal)
     if refusal.uninstalls:
-        text = f"{KLM} uninstalls the module, because this Kyma may not use it: {words}. {remedy_words(refusal)}."
-        return action_needed(text, Severity.ERROR)
+        text = f"{KLM} uninstalls the module, because this Kyma may not use it: {words}"
+        return action_needed(text, Severity.ERROR, advice=refusal_advice(refusal))
     if isinstance(refusal, refusals.HeldBack | refusals.WaitsForWindow):
         return None
     if refusal.state is State.UNKNOWN:  # it must not hide what the module itself reports
         return None
     severity = Severity.ERROR if refusal.state is State.ERROR else Severity.WARNING
     if _actor(refusal) is Actor.YOU:
-        return action_needed(f"{words}. {remedy_words(refusal)}.", severity)
+        return action_needed(words, severity, advice=refusal_advice(refusal))
     return Reason(f"{KLM} cannot install or upgrade the module: {words}", _actor(refusal), severity)
 
 
@@ -205,15 +246,18 @@ def _unmanaged(case: ReasonInputs) -> Reason | None:
     if case.presence is not Presence.UNMANAGED:
         return None
     if case.subject.report is not None and case.subject.report.state != State.UNMANAGED:
-        return Reason(f"{NOT_RELEASED}.", Actor.KLM, says_waiting=True)
+        return Reason(NOT_RELEASED, Actor.KLM, says_waiting=True, advice=KEEP_ENTRY)
     manifest = case.subject.manifest
     if is_still_releasing(case.subject.report, manifest) and manifest is not None:
-        return Reason(f"{still_releasing_words(manifest)}.", Actor.KLM, Severity.WARNING, says_waiting=True)
+        actor, advice = Actor.YOU if manifest.skipped else Actor.KLM, still_releasing_advice(manifest)
+        words = still_releasing_words(manifest)
+        return Reason(words, actor, Severity.WARNING, says_waiting=actor is Actor.KLM, advice=advice)
     own = case.assessment.evaluation
     word = own.state if own is not None else case.readiness.state if case.readiness is not None else None
     if word in (State.ERROR, State.WARNING):
         who = "module CR" if own is not None else "module's manager"
-        return action_needed(f"unmanaged, and the {who} reports {word}{_report_suffix(case)}", _SEVERITY[word])
+        text = f"unmanaged, and the {who} reports {word}{_report_suffix(case)}"
+        return action_needed(text, _SEVERITY[word], advice=_resource_advice(case))
     return Reason(f"Unmanaged: {KLM} does not update or repair it{f'; it reports {word}' if word else ''}")
 
 
@@ -234,11 +278,14 @@ def _bad_state(case: ReasonInputs) -> Reason | None:
     if source is StateSource.MANAGER:
         return _manager_reason(case, _SEVERITY[state])
     if source is StateSource.KYMA and case.subject.report is not None and case.drift.kind is not DriftKind.CHANNEL_SKEW:
-        detail = f": {case.subject.report.message}" if case.subject.report.message else ""
+        message = case.subject.report.message
+        by_manifest = case.subject.manifest.operation if case.subject.manifest is not None and not message else ""
+        detail = f": {message}" if message else f", the Manifest has the reason: {by_manifest}" if by_manifest else ""
         return reason_by(
             actor_for_state(state, is_read=case.is_read),
             f"the Kyma reports {case.subject.report.state}{detail}",
             _SEVERITY[state],
+            advice=None if detail else _read_logs(case),
         )
     if source is StateSource.MANIFEST and case.subject.manifest is not None:
         detail = f": {case.subject.manifest.operation}" if case.subject.manifest.operation else ""
@@ -256,11 +303,28 @@ def _of_resource(case: ReasonInputs, evaluation: Evaluation, state: State) -> Re
         text = f"{worst.resource} reports the state {worst.status_state!r}, which {KLM} does not know"
         return Reason(text, Actor.MANAGER, bad, about=worst.resource)
     if evaluation.decision is StateDecision.NOTHING_FOUND:
-        text = f"{worst.resource} has no state after more than 5 minutes{count}. Check the module's manager."
-        return Reason(text, Actor.MANAGER, bad, about=worst.resource)
+        text = f"{worst.resource} has no state after more than 5 minutes{count}"
+        return Reason(text, Actor.MANAGER, bad, about=worst.resource, advice=_read_logs(case))
     phrase = f"is in {state} by customStateCheck" if evaluation.source is StateSource.RULES else f"reports {state}"
     message = f": {worst.message}" if worst.message else ""
-    return action_needed(f"{worst.resource} {phrase}{count}{message}", bad, worst.resource)
+    advice = _resource_advice(case)
+    return action_needed(f"{worst.resource} {phrase}{count}{message}", bad, worst.resource, advice=advice)
+
+
+def _resource_advice(case: ReasonInputs) -> Advice | None:
+    """Return what to do about the worst module CR: create the Secret that it names, else read why."""
+    worst = case.checked[0] if case.checked else None
+    if worst is None or not worst.message:
+        return _read_logs(case)
+    return create_secret(worst.message, worst.resource.namespace)
+
+
+def _read_logs(case: ReasonInputs, *options: str) -> Advice | None:
+    """Return the advice to read the log of the module's manager, None where there is no manager."""
+    if case.subject.manager.workload is None:
+        return None
+    command = shell_command("kymatui", "logs", case.subject.name, *options)
+    return Advice(AdviceKind.READ_LOGS, "Read the log of its manager", command)
 
 
 def _manager_words(case: ReasonInputs) -> str:
@@ -283,21 +347,39 @@ def _manager_reason(case: ReasonInputs, severity: Severity) -> Reason:
     if severity is Severity.ERROR and case.pods_unseen:
         words += f"; why is in its Pods: {case.pods_unseen}"
     ref = case.readiness.ref if case.readiness is not None else None
+    advice = _resume_rollout(ref) if _is_paused(case) and ref is not None else None
     if by_hand and severity is not Severity.INFO:
-        return action_needed(f"{words}{by_hand}", severity, ref)
+        return action_needed(words, severity, ref, effect=by_hand, advice=advice)
     if by_hand:
-        return Reason(f"{words}{by_hand}", Actor.YOU, severity, about=ref)
+        return Reason(words, Actor.YOU, severity, about=ref, effect=by_hand, advice=advice)
     rolls_out = case.readiness is not None and case.readiness.state is State.PROCESSING and not _is_paused(case)
-    return Reason(to_sentence(words), Actor.NOBODY if rolls_out else Actor.CLUSTER, severity, about=ref)
+    actor = Actor.NOBODY if rolls_out else Actor.CLUSTER
+    return Reason(to_sentence(words), actor, severity, about=ref, advice=advice)
+
+
+def _resume_rollout(ref: ObjectRef) -> Advice:
+    words = ("kubectl", "rollout", "resume", ref.kind.kind.lower(), ref.name, "-n", ref.namespace)
+    return Advice(AdviceKind.RESUME, "Resume the rollout", shell_command(*words), in_runtime=True)
 
 
 def _of_pod(case: ReasonInputs, failure: PodFailure, severity: Severity) -> Reason:
     """Return the cause of a rollout that does not end, then the rollout."""
-    log = f" (`kymatui logs {case.subject.name} -p`)" if failure.crashed else ""
     effect = _manager_words(case).partition(" (")[0]  # without the message of a condition, which repeats the cause
-    text = f"{failure.pod} {failure.message}{log}. {effect}{_by_hand(case)}"
-    actor = Actor.YOU if _by_hand(case) else failure.actor
-    return Reason(text, actor, Severity.WARNING if severity is Severity.INFO else severity, about=failure.pod)
+    by_hand = _by_hand(case)
+    return Reason(
+        f"{failure.pod} {failure.message}",
+        Actor.YOU if by_hand else failure.actor,
+        Severity.WARNING if severity is Severity.INFO else severity,
+        about=failure.pod,
+        effect=f"{effect}; {by_hand}" if by_hand else effect,
+        advice=_pod_advice(case, failure),
+    )
+
+
+def _pod_advice(case: ReasonInputs, failure: PodFailure) -> Advice | None:
+    if failure.crashed:
+        return _read_logs(case, "-p")
+    return create_secret(failure.message, failure.pod.namespace)
 
 
 def _is_paused(case: ReasonInputs) -> bool:
@@ -311,14 +393,14 @@ def _by_hand(case: ReasonInputs) -> str:
     writer = find_manual_changes(workload) if workload is not None else None
     if workload is None or writer is None:
         return ""
-    return f". Field manager {writer.manager} changed the {read_ref(workload).kind.kind} after the installation."
+    return f"field manager {writer.manager} changed the {read_ref(workload).kind.kind} after the installation"
 
 
 def _held_back(case: ReasonInputs) -> Reason | None:
     refusal = case.refusal
     if isinstance(refusal, refusals.HeldBack):
-        text = f"{to_sentence(refusal_words(refusal))}. Wait for the channel, or delete and enable the module again."
-        return Reason(text, _on_drift(case), Severity.WARNING)
+        cause, advice = to_sentence(refusal_words(refusal)), _held_back_advice(case, refusal)
+        return Reason(cause, _on_drift(case), Severity.WARNING, advice=advice)
     if isinstance(refusal, refusals.WaitsForWindow):
         words = refusal_words(refusal)
         return _by_klm(case, to_sentence(words if refusal.window else f"{words}: {_reported_window(case, words)}"))
@@ -327,6 +409,18 @@ def _held_back(case: ReasonInputs) -> Reason | None:
         text = f"Awaiting maintenance window for the upgrade to {case.subject.desired}: {window}"
         return _by_klm(case, text)
     return None
+
+
+def _held_back_advice(case: ReasonInputs, refusal: refusals.HeldBack) -> Advice:
+    """Return the channel that offers the installed version, else the way to downgrade."""
+    name, meta = case.subject.name, case.subject.meta
+    channels = channels_of(meta, case.subject.offers)
+    for channel, version in channels.items():
+        if same_version(version, refusal.installed):
+            text = f"Wait for the channel, or move the module to channel {channel}, which has {version}"
+            return Advice(AdviceKind.CHANGE_CHANNEL, text, shell_command("kymatui", "channel", name, channel))
+    text = "Wait for the channel; to downgrade, disable the module and enable it again"
+    return Advice(AdviceKind.REINSTALL, text, shell_command("kymatui", "disable", name))
 
 
 def _reported_window(case: ReasonInputs, words: str = "") -> str:
@@ -340,11 +434,10 @@ def _without_manifest(case: ReasonInputs) -> Reason | None:
     """Return the reason of a module whose Manifest lifecycle-manager has still to create, or that no Kyma names."""
     manifest = case.subject.manifest
     if case.is_orphaned and manifest is not None:
-        text = (
-            f"{manifest.ref} is orphaned: the Kyma neither requests nor reports the module. "
-            "Enable the module, or delete the Manifest."
-        )
-        return action_needed(text, Severity.WARNING, manifest.ref)
+        text = f"{manifest.ref} is orphaned: the Kyma neither requests nor reports the module"
+        command = shell_command("kymatui", "enable", case.subject.name)
+        advice = Advice(AdviceKind.ENABLE, "Enable the module, or delete the Manifest", command)
+        return action_needed(text, Severity.WARNING, manifest.ref, advice=advice)
     if case.lacks_manifest:
         return _by_klm(case, f"Requested in the Kyma; {KLM} has not created the Manifest yet")
     if case.subject.managed and case.subject.request is not None and manifest is not None and manifest.meta.deleting:
@@ -354,9 +447,10 @@ def _without_manifest(case: ReasonInputs) -> Reason | None:
 
 def _by_klm(case: ReasonInputs, text: str, severity: Severity = Severity.INFO, *, says_waiting: bool = True) -> Reason:
     """Return a reason that waits for lifecycle-manager, or for you while it skips the Kyma."""
-    if case.kyma_skipped:
-        text = f"{text.removesuffix('.')}, but {KLM} skips the Kyma. Remove the skip label from the Kyma."
-        return Reason(text, Actor.YOU, severity)
+    if case.skipped_kyma is not None:
+        text = f"{text.removesuffix('.')}, but {KLM} skips the Kyma"
+        advice = remove_skip_label(case.skipped_kyma, "Remove the skip label from the Kyma")
+        return Reason(text, Actor.YOU, severity, advice=advice)
     return Reason(text, Actor.KLM, severity, says_waiting=says_waiting)
 
 
@@ -398,9 +492,11 @@ def _idle(case: ReasonInputs) -> Reason | None:
     if case.readiness is None or not case.readiness.scaled_to_zero or case.presence is Presence.NOT_INSTALLED:
         return None
     ref, last = case.readiness.ref, case.assessment.state
-    effect = f"The module CR keeps its last state, {last}" if case.checked else "The module does not work"
-    changed = _by_hand(case) or "."
-    return action_needed(f"{ref} is scaled to zero{changed} {effect}. Scale it up.", Severity.WARNING, ref)
+    effect = f"the module CR keeps its last state, {last}" if case.checked else "the module does not work"
+    if by_hand := _by_hand(case):
+        effect = f"{effect}; {by_hand}"
+    advice = scale_up(ref) if ref is not None else None
+    return action_needed(f"{ref} is scaled to zero", Severity.WARNING, ref, effect=effect, advice=advice)
 
 
 def _on_drift(case: ReasonInputs) -> Actor:
@@ -410,14 +506,14 @@ def _on_drift(case: ReasonInputs) -> Actor:
 def _drifting(case: ReasonInputs) -> Reason | None:
     kind, apart, manifest = case.drift.kind, drift_words(case.drift), case.subject.manifest
     if kind in (DriftKind.BEHIND, DriftKind.AHEAD) and manifest is not None and manifest.skipped:
-        text = (
-            f"running {case.installed}, expected {case.subject.desired}. {manifest.ref} has the skip label; "
-            f"remove the label to let {KLM} change the version."
-        )
-        return action_needed(text, Severity.WARNING)
+        effect = f"running {case.installed}, expected {case.subject.desired}"
+        advice = remove_skip_label(manifest.ref)
+        return action_needed(paused_words(manifest), Severity.WARNING, manifest.ref, effect=effect, advice=advice)
     if is_not_applied(case.subject.report, manifest, case.drift, case.subject.desired, case.readiness):
-        text = f"Running {case.installed}. {not_applied_words(case.subject.desired)}."
-        return Reason(text, Actor.KLM, Severity.WARNING)
+        advice = not_applied_advice(case.subject.name)
+        effect = f"running {case.installed}"
+        words = not_applied_words(case.subject.desired)
+        return Reason(words, Actor.KLM, Severity.WARNING, effect=effect, advice=advice)
     if kind is DriftKind.BEHIND and case.subject.managed:
         text = (
             f"Running {case.installed}, expected {case.subject.desired} ({apart}). {KLM} has not finished the upgrade."
@@ -425,13 +521,14 @@ def _drifting(case: ReasonInputs) -> Reason | None:
         return _by_klm(case, text, Severity.WARNING, says_waiting=False)
     if kind is DriftKind.BEHIND:
         text = f"{case.installed} installed, {case.subject.desired} available ({apart})"
-        return Reason(text, _on_drift(case), Severity.WARNING)
+        command = shell_command("kymatui", "upgrade", case.subject.name)
+        return Reason(text, _on_drift(case), advice=Advice(AdviceKind.UPGRADE, "Upgrade it", command))
     if kind is DriftKind.AHEAD and _on_drift(case) is Actor.KLM:
         versions = f"Running {case.installed}, expected {case.subject.desired} ({apart})"
         return _by_klm(case, f"{versions}. {KLM} downgrades mandatory modules.", Severity.WARNING, says_waiting=False)
     if kind is DriftKind.AHEAD:
-        text = f"Running {case.installed}, expected {case.subject.desired} ({apart}){_by_hand(case)}"
-        return Reason(text, _on_drift(case), Severity.WARNING)
+        text = f"Running {case.installed}, expected {case.subject.desired} ({apart})"
+        return Reason(text, _on_drift(case), Severity.WARNING, effect=_by_hand(case))
     if kind is DriftKind.ROLLING_OUT and case.pod_failure is not None:
         return _of_pod(case, case.pod_failure, Severity.WARNING)
     if kind is DriftKind.ROLLING_OUT:
@@ -451,27 +548,33 @@ def _not_configured(case: ReasonInputs) -> Reason | None:
         return None
     request = case.subject.request
     if case.subject.managed and request is not None and request.policy != Policy.IGNORE:
-        return _recreated(case.subject.manifest)
+        return _recreated(case.subject.name, case.subject.manifest)
     kind = f" of kind {case.subject.kind.kind}" if case.subject.kind is not None else ""
-    return Reason(f"Installed, but not in use: it has no module CR. Create one{kind} to use the module.", Actor.YOU)
+    cause, advice = "Installed, but not in use: it has no module CR", _create_cr(case.subject.name, kind)
+    return Reason(cause, Actor.YOU, advice=advice)
 
 
-def _recreated(manifest: Manifest | None) -> Reason:
+def _create_cr(module: str, kind: str = "") -> Advice:
+    text = f"Create one{kind} to use the module" if kind else "Create it to use the module"
+    return Advice(AdviceKind.CREATE_CR, text, shell_command("kymatui", "edit", module))
+
+
+def _recreated(module: str, manifest: Manifest | None) -> Reason:
     """Return the reason for a missing module CR, and whether lifecycle-manager creates it again.
 
     Since March 2026, it records in a condition that it created the CR once, and then leaves it deleted.
     """
-    text = "installed, but the module CR is missing"
+    text, advice = "the module CR is missing", _create_cr(module)
     if manifest is None:
-        text = f"{to_sentence(text)}. Whether {KLM} creates it again is unknown."
-        return Reason(text, Actor.YOU, Severity.WARNING)
+        effect = f"whether {KLM} creates it again is unknown"
+        return Reason(to_sentence(text), Actor.YOU, Severity.WARNING, effect=effect, advice=advice)
     condition = find_condition(manifest.conditions, "ModuleCR")
     if condition is not None and condition.status == "True":
-        return action_needed(f"{text}, and {KLM} does not create it again. Create it.", Severity.WARNING)
+        return action_needed(text, Severity.WARNING, effect=f"{KLM} does not create it again", advice=advice)
     if condition is not None:
         return Reason(f"{to_sentence(text)}: {KLM} has not created it yet", Actor.KLM, says_waiting=True)
-    again = f"{KLM} creates it again with the next version. Create it now to use the module."
-    return Reason(f"{to_sentence(text)}. {again}", Actor.YOU, Severity.WARNING)
+    effect = f"{KLM} creates it with the next version"
+    return Reason(to_sentence(text), Actor.YOU, Severity.WARNING, effect=effect, advice=advice)
 
 
 _IN_RUNTIME: Final = "unknown (the module's manager runs in a runtime)"

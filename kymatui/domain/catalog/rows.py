@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from functools import cached_property, cmp_to_key
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -14,7 +14,7 @@ from kymatui.domain.installed import InstallationRun, RecordedInstallation
 from kymatui.domain.kubernetes.json_reader import Flaw
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
-from kymatui.domain.kyma.problems import Actor, Problem, Reason, Severity
+from kymatui.domain.kyma.problems import Actor, AdviceKind, Problem, Reason, Severity
 from kymatui.domain.kyma.states import State, StateSource
 from kymatui.domain.kyma.versions import parse_version, same_version
 from kymatui.domain.modules.presence import UNFINISHED, Presence
@@ -140,7 +140,7 @@ class ModuleRow(Struct, frozen=True):
     depend on a missing list; their values in the row are not facts. `keeper` is what works on the Kyma. `interrupted`
     is the job on this module that a machine's journal says was interrupted, such as "deletion"; "" for none.
     `installation` is the record of kymatui or helm in the cluster, `run` its state, and `workloads` are those with its
-    marks.
+    marks. `new_cr` is the module CR to create where an installed module has none.
     """
 
     name: str
@@ -178,6 +178,7 @@ class ModuleRow(Struct, frozen=True):
     installation: RecordedInstallation | None = None
     run: InstallationRun | None = None
     workloads: tuple[ObjectRef, ...] = ()
+    new_cr: Mapping[str, Any] | None = None
 
     @property
     def source_kind(self) -> str:
@@ -386,6 +387,12 @@ class Catalog(Struct, frozen=True, dict=True):
     def problem_count(self) -> int:
         """Return the number of problems as header, problem list and JSON show it."""
         return sum(problem.counts for problem in self.problems)
+
+    @property
+    def update_count(self) -> int:
+        """Return the number of modules that you can upgrade, which is no problem."""
+        kinds = (row.reason.advice.kind for row in self.rows if row.reason.advice is not None)
+        return sum(kind is AdviceKind.UPGRADE for kind in kinds)
 
     @cached_property
     def problem_modules(self) -> frozenset[str]:

@@ -16,10 +16,18 @@ from kymatui.domain.fleet.runtimes import Runtime, RuntimeModule, reported_actor
 from kymatui.domain.kubernetes.object_meta import MalformedObject
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma.kyma_keeper import actor_with_keeper, with_keeper
-from kymatui.domain.kyma.problems import Actor, Severity
+from kymatui.domain.kyma.problems import (
+    Actor,
+    Advice,
+    AdviceKind,
+    Severity,
+    action_needed,
+    remove_skip_label,
+    shell_command,
+)
 from kymatui.domain.kyma.states import State, parse_state, state_rank
 from kymatui.domain.modules.next_actor import actor_for_manifest_state, actor_on_report, is_held_by_resources
-from kymatui.domain.modules.risks import kyma_error_words
+from kymatui.domain.modules.risks import kyma_error_advice, kyma_error_words
 from kymatui.domain.snapshot.missing_lists import UnknownFact
 from kymatui.domain.versions.drift import DriftKind
 
@@ -36,6 +44,7 @@ class PendingAction(Struct, frozen=True):
     actor: Actor
     reason: str
     since: float | None = None
+    advice: Advice | None = None
 
 
 Catalogs = Mapping[RuntimeKey, Catalog]
@@ -69,7 +78,15 @@ def _of_mandatory(runtime: Runtime, manifests: Sequence[ManifestSummary]) -> Ite
 def malformed_action(item: MalformedObject) -> PendingAction:
     """Return what a Kyma needs that cannot be read."""
     key = (item.ref.namespace, item.ref.name)
-    return PendingAction(key, "", State.UNKNOWN, Actor.YOU, f"Action needed: correct the malformed Kyma: {item.reason}")
+    words = ("kubectl", "edit", item.ref.kind.kind.lower(), item.ref.name, "-n", item.ref.namespace)
+    advice = Advice(AdviceKind.EDIT, "Correct it", shell_command(*words))
+    return _yours(key, State.UNKNOWN, f"the Kyma is malformed: {item.reason}", advice)
+
+
+def _yours(key: RuntimeKey, state: State, cause: str, advice: Advice | None) -> PendingAction:
+    """Return what a person has to do for the runtime itself."""
+    reason = action_needed(cause, Severity.ERROR, advice=advice)
+    return PendingAction(key, "", state, reason.actor, reason.text, advice=advice)
 
 
 def _is_at_rest(runtime: Runtime) -> bool:
@@ -106,7 +123,9 @@ def _of_catalog(key: RuntimeKey, catalog: Catalog, manifests: Sequence[ManifestS
     for row in catalog.rows:
         is_pending = row.state in _IN_TRANSITION or row.drift.kind in _AWAITED
         if row.reason.severity is not Severity.INFO or is_pending:
-            yield PendingAction(key, row.name, row.state, row.actor, row.reason.text, since.get(row.name))
+            reason = row.reason
+            changed = since.get(row.name)
+            yield PendingAction(key, row.name, row.state, row.actor, reason.text, changed, reason.advice)
 
 
 _IN_TRANSITION: Final = (State.PROCESSING, State.DELETING)
@@ -116,17 +135,15 @@ _AWAITED: Final = (DriftKind.PENDING_MAINTENANCE, DriftKind.ROLLING_OUT)
 def _of_kyma(key: RuntimeKey, runtime: Runtime, manifests: Sequence[ManifestSummary] | None) -> Iterator[PendingAction]:
     """Yield what is pending for the runtime itself."""
     if runtime.skipped and not runtime.deleting:  # lifecycle-manager deletes a Kyma whatever its label
-        reason = (
-            "Action needed: lifecycle-manager skips this runtime. Remove the label skip-reconciliation from its Kyma."
-        )
-        yield PendingAction(key, "", parse_state(runtime.state) or State.UNKNOWN, Actor.YOU, reason)
+        state, cause = parse_state(runtime.state) or State.UNKNOWN, "lifecycle-manager skips this runtime"
+        yield _yours(key, state, cause, remove_skip_label(runtime.ref, "Remove the skip label from its Kyma"))
     if runtime.deleting:
         reason = "the runtime is being deleted"
         if manifests is not None:
             reason += f"; {format_count(len(manifests), 'Manifest') if manifests else 'no Manifests'} left"
         yield PendingAction(key, "", State.DELETING, Actor.KLM, reason)
     if words := _own_error(runtime):
-        yield PendingAction(key, "", runtime.known_state, Actor.YOU, f"Action needed: {words}")
+        yield _yours(key, runtime.known_state, words, kyma_error_advice(runtime.message, runtime.name))
 
 
 def _own_error(runtime: Runtime) -> str:
@@ -157,6 +174,7 @@ class RuntimeReason(Struct, frozen=True):
     text: str
     actor: Actor = Actor.NOBODY
     state: State | None = None
+    advice: Advice | None = None
 
 
 def runtime_reason(
@@ -175,7 +193,8 @@ def runtime_reason(
     if actions:
         first, more = min(actions, key=lambda action: state_rank(action.state)), len(actions) - 1
         module = f"{first.module}: " if first.module else ""
-        return RuntimeReason(f"{module}{first.reason}{f' (and {more} more)' if more else ''}", first.actor, first.state)
+        text = f"{module}{first.reason}{f' (and {more} more)' if more else ''}"
+        return RuntimeReason(text, first.actor, first.state, first.advice)
     if catalog is None and runtime.drifting:
         names = ", ".join(
             f"{entry.name}: {entry.version} installed, {entry.desired} in its channel" for entry in runtime.drifting[:3]

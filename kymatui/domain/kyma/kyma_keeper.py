@@ -11,7 +11,7 @@ from typing import ClassVar, Final, Protocol, TypeVar, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kymatui.domain.kyma.problems import Actor, Reason
+from kymatui.domain.kyma.problems import Actor, Advice, Reason, advice_for_runtime
 from kymatui.patterns import deferred
 
 OWN_OPERATOR: Final = "kymatui-operator"
@@ -34,6 +34,14 @@ class _Statement(Protocol):
     def actor(self) -> Actor: ...
 
 
+class _Advised(_Statement, Protocol):
+    """The same with what to do."""
+
+    @property
+    def advice(self) -> Advice | None: ...
+
+
+A = TypeVar("A", bound=_Advised)
 S = TypeVar("S", bound=_Statement)
 
 
@@ -67,8 +75,29 @@ def statement_with_keeper(statement: S, keeper: Actor) -> S:
     return cast(S, replace(cast(Struct, statement), **changes))
 
 
-def reason_with_keeper(reason: Reason, keeper: Actor) -> Reason:
-    """Return a reason that names what works on the Kyma."""
+def for_reader(statement: A, keeper: Actor, runtime: str) -> A:
+    """Return a problem or risk that names what works on the Kyma, and commands for its reader.
+
+    `runtime` is the name under which its control plane knows the cluster, "" if it is read directly.
+    """
+    named = statement_with_keeper(statement, keeper)
+    advice = _advice_for_reader(named.advice, keeper, runtime)
+    return named if advice is named.advice else cast(A, replace(cast(Struct, named), advice=advice))
+
+
+def reason_for_reader(reason: Reason, keeper: Actor, runtime: str) -> Reason:
+    """Return a reason that names what works on the Kyma, and commands for its reader."""
+    reason = replace(reason, advice=_advice_for_reader(reason.advice, keeper, runtime))
     if keeper is Actor.KLM:
         return reason
-    return replace(reason, text=with_keeper(reason.text, keeper), actor=actor_with_keeper(reason.actor, keeper))
+    return replace(
+        reason,
+        cause=with_keeper(reason.cause, keeper),
+        effect=with_keeper(reason.effect, keeper),
+        actor=actor_with_keeper(reason.actor, keeper),
+    )
+
+
+def _advice_for_reader(advice: Advice | None, keeper: Actor, runtime: str) -> Advice | None:
+    advice = advice_for_runtime(advice, runtime)
+    return advice if advice is None else replace(advice, text=with_keeper(advice.text, keeper))

@@ -295,7 +295,7 @@ def _still_unmanaging(case: _Case) -> Iterator[str]:
             "removing its entry now would uninstall it"
         )
     elif unmanaged and case.was is not None:
-        yield from (risk.message for risk in case.was.foreseen if risk.risk is RiskKind.STILL_RELEASING)
+        yield from (risk.warning for risk in case.was.foreseen if risk.risk is RiskKind.STILL_RELEASING)
 
 
 # warnings
@@ -320,7 +320,7 @@ def _warnings(case: _Case) -> Iterator[str]:
         case EditVerb.CHANNEL:
             pass
     if case.was is not None and case.toggle.verb in (EditVerb.DISABLE, EditVerb.POLICY, EditVerb.UNMANAGE):
-        yield from (risk.message for risk in case.was.foreseen if risk.risk in _WARNED)
+        yield from (risk.warning for risk in case.was.foreseen if risk.risk in _WARNED)
     refusal = case.will.resolution.refusal if case.will is not None else None
     if isinstance(refusal, HeldBack):
         yield f"{case.module} is {refusal_words(refusal)}; to downgrade, delete the module and enable it again"

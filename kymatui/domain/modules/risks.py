@@ -15,7 +15,17 @@ from msgspec import Struct
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import ModuleReport, ModuleRequest, Policy
 from kymatui.domain.kyma.manifests import Manifest
-from kymatui.domain.kyma.problems import Actor, Problem, Severity
+from kymatui.domain.kyma.problems import (
+    Actor,
+    Advice,
+    AdviceKind,
+    Problem,
+    Severity,
+    remove_finalizer,
+    remove_skip_label,
+    shell_command,
+    with_advice,
+)
 from kymatui.domain.kyma.states import State
 from kymatui.domain.kyma.versions import same_version
 from kymatui.domain.modules.readiness import Readiness
@@ -43,9 +53,20 @@ class ModuleRisk(Struct, frozen=True):
     message: str
     severity: Severity = Severity.WARNING
     actor: Actor = Actor.YOU
+    advice: Advice | None = None
+
+    @property
+    def text(self) -> str:
+        """Return the message with the advice."""
+        return with_advice(self.message, self.advice)
+
+    @property
+    def warning(self) -> str:
+        """Return the text for the plan of a deletion, which is what some advice is about."""
+        return self.message if self.risk in (RiskKind.CR_STAYS, RiskKind.MAY_NOT_WAIT) else self.text
 
     def problem(self, module: str) -> Problem:
-        return Problem(self.severity, self.message, self.actor, module)
+        return Problem(self.severity, self.message, self.actor, module, advice=self.advice)
 
 
 def find_risks(
@@ -64,13 +85,15 @@ def find_risks(
     if manifest is not None and request.managed:
         risks += _of_policies(request, manifest)
     if is_not_applied(report, manifest, drift, desired, readiness):
-        risks.append(ModuleRisk(RiskKind.NOT_APPLIED, not_applied_words(desired), actor=Actor.KLM))
+        words, advice = not_applied_words(desired), not_applied_advice(request.name)
+        risks.append(ModuleRisk(RiskKind.NOT_APPLIED, words, actor=Actor.KLM, advice=advice))
     in_force = manifest.policy if manifest is not None else request.policy
     if request.managed and resources and in_force == Policy.IGNORE:
-        risks.append(ModuleRisk(RiskKind.MAY_NOT_WAIT, _MAY_NOT_WAIT, Severity.INFO))
+        risks.append(_may_not_wait(request.name))
     if not request.managed and is_still_releasing(report, manifest):
         assert manifest is not None
-        risks.append(ModuleRisk(RiskKind.STILL_RELEASING, still_releasing_words(manifest)))
+        words, advice = still_releasing_words(manifest), still_releasing_advice(manifest)
+        risks.append(ModuleRisk(RiskKind.STILL_RELEASING, words, advice=advice))
     return tuple(risks)
 
 
@@ -85,10 +108,11 @@ def _of_policies(request: ModuleRequest, manifest: Manifest) -> Iterator[ModuleR
     if asked == Policy.CREATE_AND_DELETE and has == Policy.IGNORE:
         words = (
             f"The Kyma has policy CreateAndDelete, but {manifest.ref} still has Ignore. If you disable the module, "
-            "lifecycle-manager waits for the module CR and does not delete it. Use `kymatui disable --cascade`, which "
-            "deletes it first"
+            "lifecycle-manager waits for the module CR and does not delete it"
         )
-        yield ModuleRisk(RiskKind.CR_STAYS, words)
+        command = shell_command("kymatui", "disable", request.name, "--cascade")
+        advice = Advice(AdviceKind.DELETE_BLOCKERS, "Disable the module with a command that deletes it first", command)
+        yield ModuleRisk(RiskKind.CR_STAYS, words, advice=advice)
     elif asked != has:
         when = f"lifecycle-manager changes it {_PASSED_ON}"
         words = f"The Kyma has policy {asked}, but {manifest.ref} still has {has}; {when}"
@@ -96,16 +120,22 @@ def _of_policies(request: ModuleRequest, manifest: Manifest) -> Iterator[ModuleR
     if has == Policy.IGNORE and FINALIZER_MODULE_CR in manifest.meta.finalizers:
         words = (
             f"Deletion of {manifest.ref} will block: with policy Ignore, lifecycle-manager never removes the finalizer "
-            f"{FINALIZER_MODULE_CR}. Remove it by hand after the module's objects are deleted"
+            f"{FINALIZER_MODULE_CR}"
         )
-        yield ModuleRisk(RiskKind.FINALIZER_STAYS, words)
+        text = "Remove it after the module's objects are deleted"
+        yield ModuleRisk(RiskKind.FINALIZER_STAYS, words, advice=_finalizer_advice(manifest, text))
 
 
 _MAY_NOT_WAIT = (
     "With policy Ignore, a lifecycle-manager that started before the CRD was installed deletes the CRD with all "
-    "objects of its kind and does not wait for them. kymatui checks for them first; before you use another tool, "
-    "restart lifecycle-manager"
+    "objects of its kind and does not wait for them. kymatui checks for them first"
 )
+
+
+def _may_not_wait(module: str) -> ModuleRisk:
+    command = shell_command("kymatui", "disable", module)
+    advice = Advice(AdviceKind.DISABLE, "Use no other tool to uninstall the module", command)
+    return ModuleRisk(RiskKind.MAY_NOT_WAIT, _MAY_NOT_WAIT, Severity.INFO, advice=advice)
 
 
 def is_not_applied(
@@ -125,10 +155,12 @@ def is_not_applied(
 
 
 def not_applied_words(desired: str) -> str:
-    return (
-        f"The Kyma reports {desired} as Ready, but the workload still has another version. If this does not change, "
-        "check whether an object of the module is stuck in deletion, or the Manifest has the skip label"
-    )
+    return f"The Kyma reports {desired} as Ready, but the workload still has another version"
+
+
+def not_applied_advice(module: str) -> Advice:
+    text = "lifecycle-manager applies it with its next reconciliation; if it does not, list what is stuck in deletion"
+    return Advice(AdviceKind.WAIT, text, shell_command("kymatui", "finalizers", module))
 
 
 def is_still_releasing(report: ModuleReport | None, manifest: Manifest | None) -> bool:
@@ -137,22 +169,25 @@ def is_still_releasing(report: ModuleReport | None, manifest: Manifest | None) -
 
 
 def still_releasing_words(manifest: Manifest) -> str:
-    return (
-        f"The Kyma reports Unmanaged, but {manifest.ref} still exists: lifecycle-manager has not released everything. "
-        "Keep the module's entry in the Kyma until the Manifest is gone"
-    )
+    return f"The Kyma reports Unmanaged, but {manifest.ref} still exists: lifecycle-manager has not released everything"
 
 
-NOT_RELEASED = (
-    "lifecycle-manager has not released the module yet. Keep its entry in the Kyma until its state is Unmanaged"
-)
+def still_releasing_advice(manifest: Manifest) -> Advice:
+    text = "Keep the module's entry in the Kyma until the Manifest is gone"
+    if manifest.skipped:
+        return remove_skip_label(manifest.ref, f"{text}. The skip label pauses the Manifest; remove it to continue")
+    return Advice(AdviceKind.KEEP_ENTRY, text)
+
+
+NOT_RELEASED: Final = "lifecycle-manager has not released the module yet"
+KEEP_ENTRY: Final = Advice(AdviceKind.KEEP_ENTRY, "Keep its entry in the Kyma until its state is Unmanaged")
 
 
 def unreleased_words(reported: str, foreseen: Iterable[ModuleRisk]) -> str:
     """Return why an unmanaged module is not released yet, "" if it is; `reported` is its state in the Kyma."""
     if reported != State.UNMANAGED:
-        return NOT_RELEASED
-    return next((risk.message for risk in foreseen if risk.risk is RiskKind.STILL_RELEASING), "")
+        return with_advice(NOT_RELEASED, KEEP_ENTRY)
+    return next((risk.text for risk in foreseen if risk.risk is RiskKind.STILL_RELEASING), "")
 
 
 def risks_of_policy(policy: str) -> Iterator[str]:
@@ -174,23 +209,35 @@ def is_stuck(manifest: Manifest) -> bool:
 
 def stuck_words(manifest: Manifest) -> str:
     return (
-        f"deletion of {manifest.ref} is blocked by finalizer {FINALIZER_MODULE_CR}. With policy Ignore, "
-        "lifecycle-manager never removes it; remove it by hand."
+        f"deletion of {manifest.ref} is blocked by finalizer {FINALIZER_MODULE_CR}, which lifecycle-manager never "
+        "removes with policy Ignore"
     )
 
 
-def skipped_words(manifest: Manifest) -> str:
-    return (
-        f"lifecycle-manager does not uninstall the module, because {manifest.ref} has the skip label. Remove the label."
-    )
+def stuck_advice(manifest: Manifest) -> Advice:
+    return _finalizer_advice(manifest, "Remove the finalizer")
+
+
+def _finalizer_advice(manifest: Manifest, text: str) -> Advice:
+    return remove_finalizer(manifest.module or manifest.meta.name, manifest.ref, FINALIZER_MODULE_CR, text)
+
+
+def paused_words(manifest: Manifest) -> str:
+    return f"{manifest.ref} is paused by the label skip-reconciliation"
 
 
 def taken_over_words(name: str, creator: str) -> str:
     """Return what happens to a user's template with the name of a synced one."""
     return (
         f"{name}, created by {creator}, has the same name as a template of the control plane: the catalog sync "
-        "overwrites it and deletes it with that template. Apply yours under another name"
+        "overwrites it and deletes it with that template"
     )
+
+
+def taken_over_advice(template: ObjectRef) -> Advice:
+    words = ("kubectl", "delete", "moduletemplate", template.name, "-n", template.namespace)
+    text = "Apply yours under another name, then delete this one"
+    return Advice(AdviceKind.RENAME, text, shell_command(*words), in_runtime=True)
 
 
 NO_ACCESS: Final = "skr client context not found"
@@ -203,13 +250,18 @@ def kyma_error_words(state: str, operation: str, modules: Iterable[State | str])
     `operation` is the Kyma's own message, `modules` the states that it reports of them.
     """
     if state == State.ERROR and NO_ACCESS in operation:
-        return (
-            f"lifecycle-manager has no access to the runtime ({NO_ACCESS}). Repair its access Secret; "
-            "`kymatui audit --remote` names what is wrong with it."
-        )
+        return f"lifecycle-manager has no access to the runtime ({NO_ACCESS})"
     if state not in (State.ERROR, State.WARNING) or not all(module_state in _SETTLED for module_state in modules):
         return ""
     return f"the Kyma itself is in {state}: {operation or 'lifecycle-manager gives no reason'}"
+
+
+def kyma_error_advice(operation: str, runtime: str) -> Advice | None:
+    """Return the advice for a Kyma whose own message it is; None where the message is all that is known."""
+    if NO_ACCESS not in operation:
+        return None
+    text = "Repair its access Secret; the audit names what is wrong with it"
+    return Advice(AdviceKind.REPAIR, text, shell_command("kymatui", "audit", "--remote", runtime))
 
 
 _SETTLED: Final = (State.READY, State.UNMANAGED)
@@ -218,5 +270,11 @@ _SETTLED: Final = (State.READY, State.UNMANAGED)
 def kyma_deletion_words(modules: Iterable[str]) -> str:
     """Return what deleting the runtime's Kyma causes; `modules` are requested there only, or may be."""
     names = ", ".join(sorted(modules))
-    gone = f", and uninstalls what only the runtime's Kyma requests: {names}. Enable them again after that"
+    gone = f", and uninstalls what only the runtime's Kyma requests: {names}"
     return f"lifecycle-manager creates the runtime's Kyma again from the control plane's spec{gone if names else ''}"
+
+
+def kyma_deletion_advice(modules: Iterable[str]) -> Advice | None:
+    names = sorted(modules)
+    text = "Enable them again after that"
+    return Advice(AdviceKind.ENABLE, text, shell_command("kymatui", "enable", *names)) if names else None

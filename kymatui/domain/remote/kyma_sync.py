@@ -21,9 +21,9 @@ from kymatui.domain.kubernetes.object_meta import (
 )
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE, Kyma, ModuleReport, Policy, TrackedObject
 from kymatui.domain.kyma.manifests import Manifest
-from kymatui.domain.kyma.problems import Actor
+from kymatui.domain.kyma.problems import Actor, advice_for_runtime, with_advice
 from kymatui.domain.kyma.states import State
-from kymatui.domain.modules.risks import kyma_deletion_words
+from kymatui.domain.modules.risks import kyma_deletion_advice, kyma_deletion_words
 from kymatui.domain.remote.differences import NOTHING, ComparisonLine, LineArea, LineVerdict, format_json
 
 LABEL_WATCHED_BY = f"{OPERATOR}/watched-by"
@@ -116,7 +116,8 @@ def _deletion(kymas: KymaPair) -> Iterator[ComparisonLine]:
         yield ComparisonLine(LineArea.KYMA, name, "presence", ours, theirs, LineVerdict.UNDER_WAY, why, Actor.KLM)
     else:
         own = requested_only_there(kymas.runtime, kymas.control)
-        why = f"the runtime's Kyma is being deleted: {kyma_deletion_words(own)}"
+        advice = advice_for_runtime(kyma_deletion_advice(own), kymas.control.meta.name)
+        why = with_advice(f"the runtime's Kyma is being deleted: {kyma_deletion_words(own)}", advice)
         yield ComparisonLine(LineArea.KYMA, name, "presence", ours, theirs, LineVerdict.WRONG, why, Actor.YOU)
 
 

@@ -15,8 +15,8 @@ from kymatui.domain.kubernetes.managed_fields import CATALOG_SYNC, created_by
 from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, LAST_APPLIED, field_managers, read_ref
 from kymatui.domain.kyma.field_defaults import FieldSchema
 from kymatui.domain.kyma.kymas import Kyma
-from kymatui.domain.kyma.problems import Actor
-from kymatui.domain.modules.risks import taken_over_words
+from kymatui.domain.kyma.problems import Actor, with_advice
+from kymatui.domain.modules.risks import taken_over_advice, taken_over_words
 from kymatui.domain.remote.catalog_sync import SyncEntry, SyncPlan, SyncStatus, plan_pair_sync
 from kymatui.domain.remote.differences import NOTHING, ComparisonLine, LineArea, LineVerdict, format_json, sort_key
 from kymatui.domain.remote.kyma_sync import KymaPair, kyma_lines
@@ -187,7 +187,8 @@ def _taken_over(area: LineArea, entry: SyncEntry, copy: Object) -> Iterator[Comp
     """Yield a line if a user created the copy's object: the sync overwrites it."""
     creator = created_by(copy)
     if creator not in ("", CATALOG_SYNC):
-        why = taken_over_words(str(read_ref(copy)), creator)
+        ref = read_ref(copy)
+        why = with_advice(taken_over_words(str(ref), creator), taken_over_advice(ref))
         yield ComparisonLine(
             area, entry.ref.name, "created by", CATALOG_SYNC, creator, LineVerdict.WRONG, why, Actor.YOU
         )

@@ -76,6 +76,11 @@ class ClusterIndex(Struct, frozen=True):
         return keeper_of(self.kyma.meta.field_managers) if self.kyma is not None else Actor.KLM
 
     @property
+    def runtime(self) -> str:
+        """Return the name that `--remote` has for the cluster where modules run, "" if it is read directly."""
+        return self.kyma.meta.name if self.snapshot.joined and self.kyma is not None else ""
+
+    @property
     def kyma_unreadable(self) -> bool:
         """Return whether a Kyma may exist unseen."""
         return self.kyma is None and not self.readable(KYMA_FEED)

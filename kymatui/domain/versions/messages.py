@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from kymatui.domain.kyma.maintenance_windows import MaintenanceWindow
+from kymatui.domain.kyma.problems import EDIT_KYMA, Advice, AdviceKind, shell_command
 from kymatui.domain.kyma.states import StateSource
 from kymatui.domain.versions import refusals as r
 from kymatui.domain.versions.drift import Drift, DriftKind
@@ -90,21 +91,26 @@ def _more_refusal_words(refusal: Refusal) -> str:
             return "the module cannot be resolved"
 
 
-def remedy_words(refusal: Refusal) -> str:
+def refusal_advice(refusal: Refusal) -> Advice:
     """Return what a person can do about a refusal."""
+    disable = shell_command("kymatui", "disable", refusal.module)
     match refusal:
         case r.BetaOnly():
-            return "Allow beta modules (kymatui label beta=true), or disable the module"
+            return Advice(AdviceKind.ALLOW, "Allow beta modules, or disable the module", "kymatui label beta=true")
         case r.InternalOnly():
-            return "Allow internal modules (kymatui label internal=true), or disable the module"
+            text = "Allow internal modules, or disable the module"
+            return Advice(AdviceKind.ALLOW, text, "kymatui label internal=true")
         case r.ChannelAndVersion():
-            return "Remove one of the two"
-        case r.ChannelIsNone() | r.ChannelMissing() | r.NoTemplateInChannel():
-            return "Change the channel"
+            return Advice(AdviceKind.EDIT, "Remove one of the two", "kymatui edit --kyma")
+        case r.ChannelIsNone():
+            return EDIT_KYMA
+        case r.ChannelMissing() | r.NoTemplateInChannel() if refusal.offered:
+            command = shell_command("kymatui", "channel", refusal.module, refusal.offered[0])
+            return Advice(AdviceKind.CHANGE_CHANNEL, "Change the channel", command)
         case r.NoReleaseMeta():
-            return "Disable the module, or add it to the catalog"
+            return Advice(AdviceKind.DISABLE, "Disable the module, or add it to the catalog", disable)
         case _:
-            return "Disable the module"
+            return Advice(AdviceKind.DISABLE, "Disable the module", disable)
 
 
 def note_words(note: ConventionNote) -> str:

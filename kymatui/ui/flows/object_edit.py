@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from textual.app import SuspendNotSupported
 
-from kymatui.actions.edits.object_edit import ObjectEdit, apply_edit, editable_fields, plan_edit
+from kymatui.actions.edits.object_edit import ObjectEdit, apply_edit, editable_fields, plan_creation, plan_edit
 from kymatui.actions.jobs import JobReport, JobSpec
 from kymatui.adapters.files.object_editor import edit_in_editor
 from kymatui.domain.kubernetes.object_meta import read_ref
@@ -41,7 +41,7 @@ def why_not_editable(app: FlowApp, names: Sequence[str]) -> str:
     row = app.catalog.row(names[0]) if app.catalog is not None and names else None
     if off := app.why_no_writes:
         return off
-    if row is not None and row.checked:
+    if row is not None and (row.checked or row.new_cr is not None):
         return ""
     return "module CRs unknown" if row is not None and RowFact.CHECKS in row.unknown else "no module CR"
 
@@ -51,11 +51,14 @@ async def edit_object(app: FlowApp, module: str) -> None:
     session = app.view.writing
     if session is None:
         raise ConfigurationError("not connected to the cluster yet")
-    ref = await _chosen(app, _kymas(app) if not module else _module_crs(app, module))
+    row = app.catalog.row(module) if module and app.catalog is not None else None
+    initial = row.new_cr if row is not None else None
+    refs = _kymas(app) if not module else _module_crs(app, module) if initial is None else [read_ref(initial)]
+    ref = await _chosen(app, refs)
     if ref is None:
         return
-    cluster, body = await app.jobs.in_thread(partial(_read, session, ref))
-    edit = _in_editor(app, cluster, body, ref, module or "--kyma")
+    cluster, body = await app.jobs.in_thread(partial(_read, session, ref, is_new=initial is not None))
+    edit = _in_editor(app, cluster, body if initial is None else None, initial or body, module or "--kyma")
     if edit is None or not edit.changes:
         app.notify(sanitize(f"{ref}: no changes"), timeout=3)
         return
@@ -95,22 +98,35 @@ async def _chosen(app: FlowApp, refs: Sequence[ObjectRef]) -> ObjectRef | None:
     return by_name[chosen["object"]] if chosen is not None else None
 
 
-def _read(session: Session, ref: ObjectRef) -> tuple[Cluster, Object]:
-    """Return the cluster and the object as it is now. Raise ForbiddenError before anything is rewritten in vain."""
-    cluster = session.cluster
-    body = cluster.get(ref)
+def _read(session: Session, ref: ObjectRef, *, is_new: bool) -> tuple[Cluster, Object]:
+    """Return the cluster and the object as it is now, empty if it is to be created.
+
+    Raise ForbiddenError before anything is rewritten in vain.
+    """
+    cluster, verb = session.cluster, "create" if is_new else "patch"
+    body = {} if is_new else cluster.get(ref)
     if body is None:
         raise NotFoundError(f"{ref} no longer exists", status=404)
-    if not cluster.allowed("patch", ref.kind, ref.namespace, ref.name):
-        raise ForbiddenError(f"you may not patch {ref}", hint="no changes made", status=403)
+    if not cluster.allowed(verb, ref.kind, ref.namespace, "" if is_new else ref.name):
+        raise ForbiddenError(f"you may not {verb} {ref}; no changes made", status=403)
     return cluster, body
 
 
-def _in_editor(app: FlowApp, cluster: Cluster, body: Mapping[str, Any], ref: ObjectRef, word: str) -> ObjectEdit | None:
-    """Return the edit that the server accepts, None without one; the editor has the terminal meanwhile."""
+def _in_editor(
+    app: FlowApp, cluster: Cluster, body: Mapping[str, Any] | None, initial: Mapping[str, Any], word: str
+) -> ObjectEdit | None:
+    """Return the edit that the server accepts, None without one; the editor has the terminal meanwhile.
+
+    Without `body` it creates the object, which is `initial` at first.
+    """
+
+    def check(desired: object) -> ObjectEdit:
+        return plan_creation(cluster, initial, desired) if body is None else plan_edit(cluster, body, desired)
+
+    shown = initial if body is None else editable_fields(body)
     try:
         with app.suspend():
-            return edit_in_editor(editable_fields(body), ref.name, lambda desired: plan_edit(cluster, body, desired))
+            return edit_in_editor(shown, read_ref(initial).name, check, is_new=body is None)
     except SuspendNotSupported:
         hint = f"run `kymatui edit {word}` for this cluster in another terminal"
         raise ConfigurationError("this terminal cannot run an editor", hint=hint) from None
@@ -120,6 +136,8 @@ def _outdated(app: FlowApp, edit: ObjectEdit) -> str:
     """Return why the plan is outdated: another client changed the object, as far as it is watched."""
     live = next((raw for raw in app.view.kymas if read_ref(raw) == edit.ref), None)
     live = live if live is not None else app.view.locations.find(edit.ref)
+    if edit.before is None:
+        return f"{edit.ref} exists by now" if live is not None else ""
     if live is not None and state_digest(live) != state_digest(edit.before):
         return f"another client changed {edit.ref}"
     return ""
@@ -128,7 +146,7 @@ def _outdated(app: FlowApp, edit: ObjectEdit) -> str:
 def _write(cluster: Cluster, edit: ObjectEdit, report: JobReport) -> str:
     report.step(_STEP)
     apply_edit(cluster, edit, report.cancel)
-    return f"{edit.ref} changed"
+    return f"{edit.ref} {edit.verb}d"
 
 
 # Preview of one object that the user rewrote.
@@ -136,10 +154,11 @@ def _write(cluster: Cluster, edit: ObjectEdit, report: JobReport) -> str:
 
 def object_edit_title(edit: ObjectEdit) -> str:
     """Return a title such as `edit Serverless kyma-system/default`."""
-    return f"edit {edit.ref}"
+    return f"{'create' if edit.before is None else 'edit'} {edit.ref}"
 
 
 def preview_object_edit(edit: ObjectEdit, management: str) -> Preview:
     """Return the fields that the server's dry run changed."""
-    line = PreviewLine(PlannedChange.CHANGE, str(edit.ref), "", tuple(changed_fields(edit.changes)))
-    return Preview(object_edit_title(edit), (line,), management, question=f"Change {edit.ref}?")
+    change = PlannedChange.CREATE if edit.before is None else PlannedChange.CHANGE
+    line = PreviewLine(change, str(edit.ref), "", tuple(changed_fields(edit.changes)))
+    return Preview(object_edit_title(edit), (line,), management, question=f"{edit.verb.capitalize()} {edit.ref}?")

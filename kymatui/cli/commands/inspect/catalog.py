@@ -176,11 +176,11 @@ class _Printer:
     def _problems(self, catalog: Catalog) -> None:
         """Print the problems that are in no row; a row has its own reason."""
         lists, others = catalog.problems_of_no_module
-        for text in (sanitize(problem.message) for problem in lists):
+        for text in (sanitize(problem.text) for problem in lists):
             if text not in self._said:
                 self._said.add(text)
                 print_message(text)
-        for text in (f"{problem.severity.value}: {sanitize(problem.message)}" for problem in others):
+        for text in (f"{problem.severity.value}: {sanitize(problem.text)}" for problem in others):
             if text not in self._said:
                 self._said.add(text)
                 print_line(text, sys.stderr)
@@ -221,9 +221,9 @@ def show(args: argparse.Namespace) -> int:
 def _print_problems(catalog: Catalog) -> None:
     lists, others = catalog.problems_of_no_module
     for problem in lists:
-        print_message(problem.message)
+        print_message(problem.text)
     for problem in others:
-        print_line(f"{problem.severity.value}: {problem.message}", sys.stderr)
+        print_line(f"{problem.severity.value}: {problem.text}", sys.stderr)
 
 
 def _text(catalog: Catalog, manifests: Manifests, args: argparse.Namespace) -> str:

@@ -87,7 +87,7 @@ def facts(row: ModuleRow) -> Iterator[tuple[str, str]]:
     for note in row.resolution.notes:
         yield "note", note_words(note)
     for problem in row.problems:
-        yield problem.severity.value, problem.message
+        yield problem.severity.value, problem.text
 
 
 def installation_facts(row: ModuleRow) -> Iterator[tuple[str, str]]:

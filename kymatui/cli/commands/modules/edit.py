@@ -1,4 +1,7 @@
-"""`kymatui edit MODULE`: the module CR, or with --kyma the Kyma, in an editor; what comes back is a plan."""
+"""`kymatui edit MODULE`: the module CR, or with --kyma the Kyma, in an editor; what comes back is a plan.
+
+A module without a CR has its default CR in the editor, which the edit creates.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,14 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from kymatui.actions.edits.object_edit import ObjectEdit, apply_edit, editable_fields, plan_edit
+from kymatui.actions.edits.object_edit import ObjectEdit, apply_edit, editable_fields, plan_creation, plan_edit
 from kymatui.adapters.files.object_editor import edit_in_editor
 from kymatui.cli.options.direct_install import FORMATS, CommandContext, add_clusters, cancellable, confirm, open_context
 from kymatui.cli.options.listing import add_list_timeout
 from kymatui.cli.options.unknown_names import require_known
 from kymatui.cli.output.plan_changes import from_to, plan_document, plan_text
 from kymatui.cli.output.printing import markdown, print_line, print_text, table
+from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.plans.plan_preview import summarize_actions
 from kymatui.errors import (
     ForbiddenError,
@@ -25,6 +29,8 @@ from kymatui.errors import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from kymatui.domain.catalog.rows import ModuleRow
     from kymatui.domain.kubernetes.refs import ObjectRef
     from kymatui.engine.cluster.ports import Cluster
@@ -34,7 +40,9 @@ class EditCommand:
     """An object in an editor, a plan, a question, one write."""
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("name", metavar="NAME", nargs="?", help="module whose module CR to edit")
+        parser.add_argument(
+            "name", metavar="NAME", nargs="?", help="module whose module CR to edit, or to create if it has none"
+        )
         parser.add_argument("--kyma", action="store_true", help="edit the Kyma instead of a module CR")
         parser.add_argument("--object", metavar="[NS/]NAME", help="module CR to edit, if the module has several")
         parser.add_argument("--dry-run", action="store_true", help="print the plan, change nothing")
@@ -64,23 +72,49 @@ class _Edit:
         self._cluster: Cluster = context.cluster
 
     def run(self) -> int:
-        args, ref = self._args, self._ref()
+        if (initial := self._new_cr()) is not None:
+            return self._create(initial)
+        ref = self._ref()
         body = self._cluster.get(ref)
         if body is None:
             raise NotFoundError(f"{ref} no longer exists", status=404)
-        if not args.dry_run and not self._cluster.allowed("patch", ref.kind, ref.namespace, ref.name):
-            hint = "--dry-run prints the plan"
-            raise ForbiddenError(f"you may not patch {ref} in {self._place.session.name}", hint=hint, status=403)
+        self._require("patch", ref)
         edit = edit_in_editor(editable_fields(body), ref.name, lambda desired: plan_edit(self._cluster, body, desired))
         if edit is None or not edit.changes:
             return self._answer(ref, edit, "unchanged", f"{ref}: no changes")
-        if args.dry_run:
-            return self._answer(ref, edit, "planned")
+        return self._apply(edit)
+
+    def _create(self, initial: Mapping[str, Any]) -> int:
+        """Create the module CR of a module that has none."""
+        ref = read_ref(initial)
+        self._require("create", ref)
+        edit = edit_in_editor(
+            initial, ref.name, lambda desired: plan_creation(self._cluster, initial, desired), is_new=True
+        )
+        if edit is None:
+            return self._answer(ref, edit, "unchanged", f"{ref}: not created, the file was emptied")
+        return self._apply(edit)
+
+    def _require(self, verb: str, ref: ObjectRef) -> None:
+        """Raise ForbiddenError before anything is rewritten in vain."""
+        name = ref.name if verb == "patch" else ""
+        if not self._args.dry_run and not self._cluster.allowed(verb, ref.kind, ref.namespace, name):
+            hint = "--dry-run prints the plan"
+            raise ForbiddenError(f"you may not {verb} {ref} in {self._place.session.name}", hint=hint, status=403)
+
+    def _apply(self, edit: ObjectEdit) -> int:
+        if self._args.dry_run:
+            return self._answer(edit.ref, edit, "planned")
         print_text(self._text(edit, "table"), sys.stderr)
-        confirm(self._place.target, f"Change {ref}", yes=args.yes)
+        confirm(self._place.target, f"{edit.verb.capitalize()} {edit.ref}", yes=self._args.yes)
         with cancellable() as cancel:
             apply_edit(self._cluster, edit, cancel)
-        return self._answer(ref, edit, "done", f"{ref} changed")
+        return self._answer(edit.ref, edit, "done", f"{edit.ref} {edit.verb}d")
+
+    def _new_cr(self) -> Mapping[str, Any] | None:
+        """Return the CR to create for a module that has none."""
+        row = self._place.catalog.row(self._args.name) if not self._args.kyma else None
+        return row.new_cr if row is not None and not self._args.object else None
 
     def _ref(self) -> ObjectRef:
         catalog = self._place.catalog
@@ -129,7 +163,7 @@ class _Edit:
         draw = markdown if form == "md" else table
         rows = [(change.path, from_to(change.before, change.after)) for change in edit.changes]
         text = f"{edit.ref}\n\n{draw(('FIELD', 'BEFORE → AFTER'), rows)}"
-        return plan_text(self._place.target, summarize_actions(["change"]), text, form)
+        return plan_text(self._place.target, summarize_actions([edit.verb]), text, form)
 
 
 def _full_name(ref: ObjectRef) -> str:

@@ -39,7 +39,8 @@ def lost_server_row(failure: KymatuiError) -> Row:
 
 def count_problems(catalog: Catalog) -> str:
     """Return the number of modules and known problems for the top line."""
-    return f"modules {_modules(catalog)}  problems {_problems(catalog)}"
+    updates = f"  updates {catalog.update_count}" if catalog.update_count else ""
+    return f"modules {_modules(catalog)}  problems {_problems(catalog)}{updates}"
 
 
 def one_kyma_banner(catalog: Catalog, kymas: int) -> str:
@@ -79,7 +80,7 @@ def _row(problem: Problem) -> Row:
         "severity": Cell(str(problem.severity), _TONES[problem.severity], order=_ORDER.index(problem.severity)),
         "module": Cell(sanitize(problem.module), "strong"),
         "object": Cell(sanitize(problem.object), "muted"),
-        "message": Cell(sanitize(problem.message)),
+        "message": Cell(sanitize(problem.text)),
         "actor": Cell(sanitize(str(problem.actor)), "accent"),
     }
     return Row(_key(problem), cells)

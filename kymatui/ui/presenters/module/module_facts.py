@@ -140,7 +140,7 @@ def findings(module: ModuleRow) -> Iterator[Fact]:
     for note in module.resolution.notes:
         yield Fact("note", sanitize(note_words(note)), "warning")
     for problem in module.problems:
-        yield Fact(str(problem.severity), sanitize(problem.message), tones.get(str(problem.severity), ""))
+        yield Fact(str(problem.severity), sanitize(problem.text), tones.get(str(problem.severity), ""))
 
 
 def _unknown(module: ModuleRow) -> dict[str, list[str]]:
@@ -185,7 +185,7 @@ def resources(module: ModuleRow) -> Iterator[Fact]:
     about, ready = module.reason.about, module.readiness
     if ready is not None and not ready.ready and ready.ref is not None:
         if about is not None and (about.kind.group, about.kind.kind) == ("", "Pod"):
-            yield Fact(sanitize(str(about)), sanitize(module.reason.text.partition(". ")[0]), TONES[ready.state])
+            yield Fact(sanitize(str(about)), sanitize(module.reason.cause), TONES[ready.state])
         yield Fact(sanitize(str(ready.ref)), sanitize(ready.message), TONES[ready.state])
     for checked in module.checked:
         yield Fact(sanitize(str(checked.resource)), _resource(checked), TONES[checked.klm.state])
