@@ -55,3 +55,20 @@ def test_values_that_cannot_be_parsed_have_one_reason(tmp_path: Path) -> None:
     (_, where, text), *_ = messages(tmp_path, {"values.yaml": "a: [\n", "templates/NOTES.txt": ""})
     assert where == "values.yaml"
     assert text.startswith("unable to parse YAML: error converting YAML to JSON: ")
+
+
+def test_a_null_removes_no_default_for_lint(tmp_path: Path) -> None:
+    """helm lint coalesces values twice: the first time removes the null, the second brings the default back."""
+    text = "kind: A\nmetadata: {name: {{ .Values.a.b }}}\nc: {{ .Values.c | upper }}\n"
+    assert messages(tmp_path, {"values.yaml": "a: {b: x}\nc: x\n", "templates/a.yaml": text}) == []
+    assert lint(tmp_path, {"a": None, "c": None}).messages == ()
+
+
+def test_values_that_do_not_fit_a_dependency_end_the_check_of_templates(tmp_path: Path) -> None:
+    files = {
+        "Chart.yaml": f"{META}dependencies: [{{name: sub, version: 1.0.0}}]\n",
+        "charts/sub/Chart.yaml": "apiVersion: v2\nname: sub\nversion: 1.0.0\n",
+        "templates/a.yaml": "{{ .Values.a.b.c }}\n",
+    }
+    assert [where for _, where, _ in messages(tmp_path, files)] == ["templates/"]
+    assert lint(tmp_path, {"sub": 7}).messages == ()

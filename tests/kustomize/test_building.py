@@ -254,3 +254,92 @@ def test_a_build_is_bounded_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resmap, "MOST_SECONDS", -1.0)
     with pytest.raises(SourceError, match="takes longer than"):
         one("resources: [a.yaml]\n")
+
+
+ANNOTATED = """apiVersion: v1
+kind: Namespace
+metadata:
+  name: x
+  annotations:
+    empty:
+    tilde: ~
+    word: null
+    number: 1.50
+    hex: 0x10
+    flag: true
+"""
+
+
+def test_annotations_become_text_as_they_are_spelled() -> None:
+    (namespace,) = one("resources: [n.yaml]\n", **{"n.yaml": ANNOTATED})
+    assert namespace["metadata"]["annotations"] == {
+        "empty": "",
+        "tilde": "~",
+        "word": "null",
+        "number": "1.50",
+        "hex": "0x10",
+        "flag": "true",
+    }
+
+
+def test_annotations_of_a_patch_become_text_and_null_deletes() -> None:
+    patch = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {n: 7, m: null}}\n"
+    text = f"resources: [a.yaml]\ncommonAnnotations: {{m: x}}\npatches: [{{patch: {patch!r}}}]\n".replace("'", '"')
+    (config_map,) = one(text)
+    assert config_map["metadata"]["annotations"] == {"n": "7", "m": "x"}
+
+
+JOB = """apiVersion: batch/v1
+kind: Job
+metadata: {name: j, annotations: {internal.config.kubernetes.io/needsHashSuffix: enabled}}
+spec: {template: {spec: {containers: [{name: c, image: "i:%s"}]}}}
+"""
+
+
+def test_an_object_that_is_marked_for_a_hash_gets_one() -> None:
+    """kustomize's hash of a Job depends on its lines and comments; ours only on its content, and a note says so."""
+    marked = MAP.replace(
+        "{name: a}", "{name: a, annotations: {internal.config.kubernetes.io/needsHashSuffix: enabled}}"
+    )
+    (config_map, *_) = one("resources: [a.yaml]\n", **{"a.yaml": marked})
+    (generated,) = built({"kustomization.yaml": "configMapGenerator: [{name: a, literals: [k=v]}]\n"})
+    assert config_map == generated
+    names = [one("resources: [j.yaml]\n", **{"j.yaml": JOB % tag})[0]["metadata"]["name"] for tag in "112"]
+    assert names[0] == names[1] != names[2]
+    assert names[0].startswith("j-")
+    files = {"kustomization.yaml": b"resources: [j.yaml]\n", "j.yaml": (JOB % 1).encode()}
+    (note,) = kustomize_source.from_files(files, "archive", name="m").notes
+    assert names[0] in note
+
+
+def test_images_turn_lists_without_a_value_into_empty_ones() -> None:
+    spec = "spec:\n  initContainers:\n  containers: [{name: c, image: i}]\n"
+    pod = f"apiVersion: v1\nkind: Pod\nmetadata: {{name: p}}\n{spec}"
+    (same,) = one("resources: [p.yaml]\n", **{"p.yaml": pod})
+    assert same["spec"]["initContainers"] is None
+    (changed,) = one("resources: [p.yaml]\nimages: [{name: other, newTag: '2'}]\n", **{"p.yaml": pod})
+    assert changed["spec"]["initContainers"] == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ("apiGroup: rbac.authorization.k8s.io", "apiGroup is not a known field"),
+        ("apiVersion: v1", "apiVersion is not a known field"),
+        ("path: data/*", r"data/\*: a path cannot have \*"),
+    ],
+)
+def test_configurations_are_read_strictly(fields: str, words: str) -> None:
+    variables = "vars: [{name: V, objref: {apiVersion: v1, kind: ConfigMap, name: a}}]\n"
+    text = f"resources: [a.yaml]\nconfigurations: [c.yaml]\n{variables}"
+    config = f"varReference:\n- kind: ConfigMap\n  path: data/k\n- {{kind: ConfigMap, {fields}}}\n"
+    with pytest.raises(SourceError, match=words):
+        one(text, **{"c.yaml": config})
+
+
+@pytest.mark.parametrize("text", ["", "{}\n", "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"])
+@pytest.mark.parametrize("more", ["", "resources:\n", 'namePrefix: ""\n'])
+def test_a_kustomization_without_a_field_is_empty(text: str, more: str) -> None:
+    with pytest.raises(SourceError, match="is empty"):
+        one((text if text != "{}\n" or not more else "") + more)
+    assert one("resources: []\n") == []

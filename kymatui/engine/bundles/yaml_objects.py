@@ -55,7 +55,8 @@ def each_object(
 
     old_words: as kubectl, read yes, no, on, off, y and n as booleans, and take the last of equal keys; without, as
     kustomize, equal keys are an error. versioned: each object needs an apiVersion, which a patch with a target lacks.
-    missing: gets the keys that have no value.
+    missing: gets the keys that have no value; annotations that are numbers become text as they are spelled, as in
+    kustomize.
     """
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     number = count = 0
@@ -70,7 +71,7 @@ def each_object(
             if only is not None and not _is_wanted(document, only):
                 continue
             _require_shallow(document, where)
-            for body in _flatten(_as_json(document), where, 0, versioned):
+            for body in _flatten(_as_json(document), where, 0, versioned, missing):
                 if only is not None and body["kind"] not in only:
                     continue
                 count += 1
@@ -115,19 +116,33 @@ def _is_blank(line: bytes) -> bool:
     return not stripped or stripped == b"---" or stripped.startswith((b"#", b"%"))
 
 
-def _flatten(document: Any, where: _Where, depth: int, versioned: bool) -> Iterator[Object]:
+def _flatten(
+    document: Any, where: _Where, depth: int, versioned: bool, missing: MissingValues | None
+) -> Iterator[Object]:
     if document is None or document == {}:
         return
     if not isinstance(document, dict):
         raise where.error(f"expected an object, found {_kind_of(document)}")
     if not _is_list(document):
+        if missing is not None:
+            _spell_annotations(document, missing)
         _check(document, where, versioned)
         yield document
         return
     if depth >= DEEPEST_LISTS:
         raise where.error("lists are nested too deeply")
     for item in document.get("items") or ():
-        yield from _flatten(_typed(item, document), where, depth + 1, versioned)
+        yield from _flatten(_typed(item, document), where, depth + 1, versioned, missing)
+
+
+def _spell_annotations(body: Object, spellings: MissingValues) -> None:
+    metadata = body.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    if not isinstance(annotations, dict):
+        return
+    for key in annotations:
+        if isinstance(annotations[key], int | float) and (text := spellings.spelling(annotations, key)):
+            annotations[key] = text
 
 
 def _is_list(document: Object) -> bool:

@@ -35,12 +35,14 @@ def examine_templates(examined: Examination) -> None:
     except (HelmError, YamlError) as error:
         examined.add(LintSeverity.ERROR, where, str(error))
         return
+    if files is None:
+        return
     for template in chart.templates:
         if not _template(examined, template.name, files.get(f"{chart.name}/{template.name}", "")):
             return
 
 
-def _render(chart: Chart, examined: Examination) -> dict[str, str]:
+def _render(chart: Chart, examined: Examination) -> dict[str, str] | None:
     linting = examined.linting
     return render_to_lint(
         chart,

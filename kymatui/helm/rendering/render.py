@@ -137,8 +137,11 @@ def render(
 
 def render_to_lint(
     chart: Chart, values: Mapping[str, Any], *, namespace: str, kube_version: str, check_schema: bool
-) -> dict[str, str]:
-    """Return rendered {path: text} as helm lint does: without installation or cluster, nothing required."""
+) -> dict[str, str] | None:
+    """Return rendered {path: text} as helm lint does: without installation or cluster, nothing required.
+
+    Return None if values and dependencies do not fit together: helm lint passes over that.
+    """
     release = {
         "Name": "test-release",
         "Namespace": namespace,
@@ -148,7 +151,13 @@ def render_to_lint(
         "Service": "Helm",
     }
     with (state := RenderState(Environment(lint=True))):
-        root, coalesced = _prepare(chart, values, check_schema, Warnings())
+        try:
+            root, first = _prepare(chart, values, False, Warnings())
+        except HelmError:
+            return None
+        coalesced = coalesce_values(root, first)  # once more, so that defaults take the place of nulls
+        if check_schema:
+            check_schemas(root, coalesced)
         scopes = scope_templates(root, coalesced, release, Capabilities(kube_version))
         return _execute(root, scopes, state, TEMPLATES)
 

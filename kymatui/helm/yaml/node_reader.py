@@ -97,17 +97,23 @@ class _Anchored:
 
 
 class MissingValues:
-    """The keys of maps that have no value in the text (`key:`), unlike `key: null`; both are read as None."""
+    """The keys of maps that have no value in the text (`key:`), unlike `key: null`; both are read as None.
+
+    Of other values that are no text, it has the spelling.
+    """
 
     def __init__(self) -> None:
-        self._keys: dict[int, tuple[dict[str, Any], set[str]]] = {}  # a map that is referenced keeps its identity
+        self._keys: dict[int, tuple[dict[str, Any], dict[str, str]]] = {}  # a map that is referenced keeps its identity
 
-    def add(self, mapping: dict[str, Any], key: str) -> None:
-        self._keys.setdefault(id(mapping), (mapping, set()))[1].add(key)
+    def add(self, mapping: dict[str, Any], key: str, spelling: str) -> None:
+        self._keys.setdefault(id(mapping), (mapping, {}))[1][key] = spelling
 
     def has(self, mapping: dict[str, Any], key: str) -> bool:
+        return self.spelling(mapping, key) == "" and mapping[key] is None
+
+    def spelling(self, mapping: dict[str, Any], key: str) -> str | None:
         entry = self._keys.get(id(mapping))
-        return entry is not None and key in entry[1] and mapping[key] is None
+        return None if entry is None else entry[1].get(key)
 
     def forget(self, node: Any) -> None:
         """Forget the keys of a value and of everything in it."""
@@ -284,8 +290,8 @@ class NodeReader:
                         self.repeated.append(f'line {line}: key "{key}" already set in map')
                 else:
                     container[key] = float(value) if value.__class__ is integer_class else value
-                    if value is None and self.missing is not None and kind is pyyaml.ScalarEvent and not event.value:
-                        self.missing.add(container, key)
+                    if self.missing is not None and kind is pyyaml.ScalarEvent and value.__class__ is not str:
+                        self.missing.add(container, key, event.value)
                 key = _NO_KEY
 
     def _scalar(self, event: Any, flow: bool, in_map: bool, is_key: bool) -> Any:

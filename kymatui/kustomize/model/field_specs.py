@@ -89,16 +89,22 @@ def read_config(fields: StrictFields) -> TransformerConfig:
     config = TransformerConfig(name_prefix=(), name_suffix=())
     for key, name in _LISTS.items():
         setattr(config, name, tuple(map(read_spec, fields.children(key))))
-    config.references = tuple(
-        (_kind(reference), tuple(map(read_spec, reference.children("fieldSpecs"))))
-        for reference in fields.children("nameReference")
-    )
+    config.references = tuple(map(_read_reference, fields.children("nameReference")))
     fields.finish()
     return config
 
 
+def _read_reference(fields: StrictFields) -> tuple[Gvk, FieldSpecs]:
+    reference = _kind(fields), tuple(map(read_spec, fields.children("fieldSpecs")))
+    fields.finish()
+    return reference
+
+
 def read_spec(fields: StrictFields) -> FieldSpec:
-    return FieldSpec(fields.text("path"), _kind(fields), fields.flag("create"))
+    """Read a field spec. Raises SourceError for an unknown field, such as apiVersion or apiGroup."""
+    spec = FieldSpec(fields.text("path"), _kind(fields), fields.flag("create"))
+    fields.finish()
+    return spec
 
 
 def _kind(fields: StrictFields) -> Gvk:
@@ -138,7 +144,11 @@ def _walk(node: Any, path: list[str], make: Callable[[], Any] | None, set_value:
     elif isinstance(node, dict):
         name, rest = path[0].removesuffix("[]"), path[1:]
         is_list = name != path[0]
+        if name == "*":
+            raise SourceError("a path cannot have *; name each field")
         value = node.get(name)
+        if value is None and name in node and is_list:
+            value = node[name] = []  # as kustomize, which takes the brackets for the type of the null
         if value is None:
             if make is None or is_list:
                 return

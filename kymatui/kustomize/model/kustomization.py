@@ -108,10 +108,10 @@ def read_kustomization(data: bytes, where: str, budget: YamlBudget) -> Kustomiza
         document = load_exactly(data, strict=True, budget=budget)
     except YamlError as error:
         raise SourceError(f"{where}: {error.summary}") from None
-    if not document:
-        raise SourceError(f"{where} is empty")
     fields = StrictFields(document, where)
     kind = _check(fields)
+    if {name for name, value in fields.raw.items() if value is not None and value != ""} <= {"apiVersion", "kind"}:
+        raise SourceError(f"{where} is empty")
     kustomization = Kustomization(
         is_component=kind == COMPONENT,
         resources=[*fields.list_of_texts("resources"), *fields.list_of_texts("bases")],

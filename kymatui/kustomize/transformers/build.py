@@ -11,6 +11,7 @@ from kymatui.engine.bundles.yaml_objects import DEEPEST, each_object
 from kymatui.engine.cluster.ports import Object
 from kymatui.errors import SourceError
 from kymatui.helm.yaml.errors import YamlLimitError
+from kymatui.helm.yaml.node_reader import MissingValues
 from kymatui.json_input import levels_of
 from kymatui.kustomize.model.field_specs import FieldSpecs, TransformerConfig, default_config, read_config, read_spec
 from kymatui.kustomize.model.file_tree import KustomizationFolder
@@ -43,25 +44,32 @@ def build(folder: KustomizationFolder) -> Build:
     resources, config = target.resources, target.config
     if deep := next((resource for resource in resources if levels_of(resource.body) > DEEPEST), None):
         raise SourceError(f"{folder}: {deep.current} is nested in more than {DEEPEST} levels")
-    generators.add_hashes(resources)
+    target.notes += generators.add_hashes(resources)
     fix_references(resources, config)
     unused = variables.resolve_variables(resources, target.variables.values(), config.variables)
     if unused:
         target.notes.append(f"Variables without a use: {', '.join(unused)}.")
     ordered = target.kustomization.order.sorted(resources)
-    return Build(tuple(_printed(resource) for resource in ordered if not _is_local(resource)), tuple(target.notes))
+    printed = (_printed(resource, folder.limits.missing) for resource in ordered if not _is_local(resource))
+    return Build(tuple(printed), tuple(target.notes))
 
 
 _OWN_ANNOTATIONS: Final = ("config.kubernetes.io/index", "config.kubernetes.io/path", "config.k8s.io/id")
 """What kustomize's tools remember of an object's place."""
 
 
-def _printed(resource: KustomizeResource) -> Object:
-    """Return the object without kustomize's own and without empty annotations; empty labels stay, as in kustomize."""
-    annotations = resource.metadata.get("annotations")
-    for name in [*annotations] if isinstance(annotations, dict) else ():
+def _printed(resource: KustomizeResource, missing: MissingValues) -> Object:
+    """Return the object without kustomize's own and without empty annotations; empty labels stay, as in kustomize.
+
+    Annotations that are null become text as they are spelled, as in kustomize: "" for those without a value.
+    """
+    annotations = resource.texts("annotations")
+    for name in [*annotations]:
         if name in _OWN_ANNOTATIONS or name.startswith("internal.config.kubernetes.io/"):
-            del resource.metadata["annotations"][name]
+            del annotations[name]
+        elif annotations[name] is None:
+            spelling = missing.spelling(annotations, name)
+            annotations[name] = "null" if spelling is None else spelling
     if not resource.metadata.get("annotations", True):
         del resource.metadata["annotations"]
     return resource.body

@@ -192,11 +192,21 @@ def _inherit(resource: KustomizeResource, old: KustomizeResource) -> None:
     resource.behavior, resource.hashed = old.behavior, resource.hashed and old.hashed
 
 
-def add_hashes(resources: ResMap) -> None:
+_NEEDS_HASH: Final = "internal.config.kubernetes.io/needsHashSuffix"
+"""The annotation with which kustomize marks what it generates; objects that have it from the start are hashed too."""
+
+
+def add_hashes(resources: ResMap) -> list[str]:
+    """Add the hashes to names; return a note for each that kustomize computes in another way."""
+    notes = []
     for resource in resources:
-        if resource.hashed:
+        if resource.hashed or resource.texts("annotations").get(_NEEDS_HASH) == "enabled":
             resource.remember()
+            old = resource.current
             resource.metadata["name"] = f"{resource.name}-{content_hash(resource)}"
+            if resource.body.get("kind") not in ("ConfigMap", "Secret"):
+                notes.append(f"{old} becomes {resource.name}; the hash of kustomize depends on lines and comments too.")
+    return notes
 
 
 def content_hash(resource: KustomizeResource) -> str:
@@ -213,7 +223,7 @@ def content_hash(resource: KustomizeResource) -> str:
         hashed = {"kind": kind, "name": "", "data": body.get("data") or "", "type": body.get("type") or ""}
         extra = "stringData"
     else:
-        raise SourceError(f"{resource.current} cannot get a content hash; only ConfigMaps and Secrets have one")
+        hashed, extra = body, ""
     if body.get("data") == {}:
         hashed["data"] = {}
     if isinstance(body.get(extra), dict):

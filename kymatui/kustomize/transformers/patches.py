@@ -11,6 +11,7 @@ from kymatui.errors import SourceError
 from kymatui.helm.yaml.conversions import count_nodes
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.limits import YamlBudget
+from kymatui.helm.yaml.node_reader import MissingValues
 from kymatui.helm.yaml.reading import load_exactly
 from kymatui.kustomize.model.file_tree import KustomizationFolder
 from kymatui.kustomize.model.resmap import Gvk, KustomizeResource, PatchSelector, ResId, ResMap
@@ -34,7 +35,7 @@ def _inline(text: str, budget: YamlBudget) -> list[Object]:
 
 
 def _read(data: bytes, where: str, budget: YamlBudget) -> list[Object]:
-    objects = list(each_object(data, where, old_words=False, budget=budget))
+    objects = list(each_object(data, where, old_words=False, budget=budget, missing=MissingValues()))
     if not objects:
         raise SourceError(f"{where} has no patch")
     return objects
@@ -60,7 +61,11 @@ def apply_patches(resources: ResMap, patches: Iterable[StrictFields], folder: Ku
             _patch_json(resources, target, operations, where)
         else:
             versioned = target is None
-            objects = list(each_object(data, where, old_words=False, versioned=versioned, budget=folder.limits.budget))
+            budget = folder.limits.budget
+            read = each_object(
+                data, where, old_words=False, versioned=versioned, budget=budget, missing=MissingValues()
+            )
+            objects = list(read)
             if objects:  # files with comments only are in use, and have no effect
                 _patch_merge(resources, target, objects, where, allowed)
 
