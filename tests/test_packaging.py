@@ -80,6 +80,6 @@ def test_the_version_and_the_screen_wait_for_no_catalog() -> None:
     assert {name for name in done.stdout.split() if name.startswith("kymatui.domain.")} <= {
         "kymatui.domain.catalog",
         "kymatui.domain.kubernetes",
-        "kymatui.domain.kubernetes.durations",
+        "kymatui.moments",
         "kymatui.domain.kubernetes.terminal_text",
     }

@@ -21,8 +21,7 @@ from kymatui.domain.logs.log_sources import ContainerRole, LogSource, PodContain
 from kymatui.domain.objects.redaction import Redactor
 from kymatui.domain.objects.references import SECRET
 from kymatui.domain.snapshot.object_index import ObjectIndex, index_objects
-from kymatui.domain.snapshot.read_cache import ReadCache
-from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, FeedState, Snapshot
+from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, FeedState, ReadCache, Snapshot
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.errors import KymatuiError, NotFoundError
 from kymatui.helm.yaml.errors import YamlError

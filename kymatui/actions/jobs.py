@@ -24,7 +24,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kymatui.domain.kyma.problems import Actor
-from kymatui.domain.plans.cluster_name import ClusterName
+from kymatui.domain.plans.cluster_target import ClusterName
 from kymatui.domain.plans.jobs import (
     Job,
     JobPurpose,
@@ -38,7 +38,7 @@ from kymatui.domain.plans.jobs import (
     queued_behind,
     start_job,
 )
-from kymatui.engine.cluster.cluster_identity import name_cluster
+from kymatui.engine.cluster.ports import name_cluster
 from kymatui.engine.jobs.journal import NO_JOURNAL, Journal
 from kymatui.errors import CancelledError, DefectError, KymatuiError, ReadOnlyError
 

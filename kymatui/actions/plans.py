@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.ownership import ObjectOwnership, OwnedObject
-from kymatui.engine.apply.plan_refusals import missing_rights_error
+from kymatui.engine.apply.planner import missing_rights_error
 from kymatui.engine.deletion.deletion_state import DeletionState, ManagedBy, ModuleCRHandling, NextStep
 from kymatui.engine.deletion.managed_deletion import DeletionConsent, require_cascade, require_known
 from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, RefusedError

@@ -10,8 +10,7 @@ from typing import Protocol
 from kymatui.actions.plans import Uninstall
 from kymatui.domain.kyma_edit.edit_progress import EditProgress
 from kymatui.domain.kyma_edit.module_edit import EditProposal, ModuleEdit
-from kymatui.domain.snapshot.read_cache import ReadCache
-from kymatui.domain.snapshot.snapshots import Snapshot
+from kymatui.domain.snapshot.snapshots import ReadCache, Snapshot
 from kymatui.engine.cluster.ports import Backup, Cluster
 from kymatui.engine.deletion.deletion_state import DeletionState, ModuleCRHandling
 from kymatui.engine.deletion.uninstall_plan import WHOLE, DeletionScope

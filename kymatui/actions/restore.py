@@ -31,7 +31,7 @@ from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.plans.backups import BackupInfo, DeletionBackups, group_by_deletion
-from kymatui.engine.cluster.cluster_identity import cluster_identity
+from kymatui.engine.cluster.ports import cluster_identity
 from kymatui.errors import PartlyDoneError, RefusedError, UnknownNameError
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import argparse
 import re
 from typing import Final
 
-from kymatui.domain.kubernetes.durations import parse_duration
+from kymatui.moments import parse_duration
 from kymatui.patterns import deferred
 
 

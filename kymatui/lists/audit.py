@@ -9,9 +9,9 @@ from msgspec import Struct
 
 from kymatui.domain.audit.findings import AuditFinding, AuditRule, severity_rank
 from kymatui.domain.catalog.catalog_json import actor_json
-from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.object_meta import format_time
 from kymatui.lists.columns import Cell, ListColumn
+from kymatui.moments import format_duration
 
 
 class FindingEntry(Struct, frozen=True):

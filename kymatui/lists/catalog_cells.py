@@ -12,18 +12,18 @@ from msgspec.structs import replace
 from kymatui.domain.catalog.rows import CatalogOrigin
 from kymatui.domain.catalog.rows import ModuleRow as Module
 from kymatui.domain.installed import SourceKind
-from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.manifests import Manifest
 from kymatui.domain.kyma.problems import Actor, Severity
 from kymatui.domain.kyma.states import State, StateSource, state_rank
 from kymatui.domain.kyma.versions import parse_version
-from kymatui.domain.modules.module_signature import ModuleSignature, SignatureStatus
 from kymatui.domain.modules.presence import Presence
+from kymatui.domain.modules.state_checks import ModuleSignature, SignatureStatus
 from kymatui.domain.snapshot.missing_lists import ListGap, RowFact
 from kymatui.domain.versions.drift import DriftKind
 from kymatui.domain.versions.messages import drift_words
 from kymatui.lists.columns import ABSENT, SIGNS, Cell
+from kymatui.moments import format_duration
 
 
 class CatalogEntry(Struct, frozen=True):

@@ -11,7 +11,7 @@ from typing import Any, Final, Generic, TypeVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kymatui.domain.kubernetes.durations import format_duration
+from kymatui.moments import format_duration
 
 T = TypeVar("T")
 E = TypeVar("E")

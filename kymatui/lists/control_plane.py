@@ -10,7 +10,6 @@ from msgspec import Struct
 
 from kymatui.domain.catalog.catalog_json import actor_json
 from kymatui.domain.fleet.maintenance import DowntimeUpgrade, Maintenance, UpgradeStatus
-from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.maintenance_windows import MaintenanceWindow
 from kymatui.domain.remote.catalog_sync import SyncEntry, SyncStatus
@@ -18,6 +17,7 @@ from kymatui.domain.remote.differences import ComparisonLine, LineArea, LineVerd
 from kymatui.domain.remote.watcher_chains import ChainLink, LinkHealth, WatcherChain
 from kymatui.lists.catalog_cells import text_cell, version_cell
 from kymatui.lists.columns import ABSENT, Cell, ListColumn
+from kymatui.moments import format_duration
 
 # the catalog sync
 

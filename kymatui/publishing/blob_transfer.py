@@ -9,7 +9,7 @@ from typing import Any, Final
 from msgspec import Struct, field
 
 from kymatui.engine.sources.artifact_store import ArtifactStore
-from kymatui.engine.sources.component_artifact import blob_digest
+from kymatui.engine.sources.component_source import blob_digest
 from kymatui.errors import RefusedError, RegistryError
 from kymatui.json_input import read_json
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from kymatui.actions.components.stored_components import StoredComponent, require_component
 from kymatui.engine.sources.artifact_store import ArtifactStore
-from kymatui.engine.sources.component_artifact import MANIFEST_TYPE, blob_digest, component_artifact
+from kymatui.engine.sources.component_source import MANIFEST_TYPE, blob_digest, component_artifact
 from kymatui.errors import RegistryError
 from kymatui.ocm.component_location import ComponentLocation
 from kymatui.publishing.blob_transfer import (

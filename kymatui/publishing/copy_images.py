@@ -12,7 +12,7 @@ from msgspec import Struct, field
 
 from kymatui.domain.kubernetes.image_references import Image, parse_image
 from kymatui.engine.sources.artifact_store import ArtifactStore
-from kymatui.engine.sources.component_artifact import blob_digest
+from kymatui.engine.sources.component_source import blob_digest
 from kymatui.errors import RegistryError
 from kymatui.ocm import ComponentDescriptor, ComponentResource, SignatureError, check_content
 from kymatui.ocm.module_layers import image_of

@@ -16,7 +16,7 @@ from typing import Any, Final
 from msgspec import Struct, field
 
 from kymatui.engine.bundles.tar_archives import is_gzip, unpack_chunks
-from kymatui.engine.sources.component_artifact import CONFIG_TYPE, blob_digest
+from kymatui.engine.sources.component_source import CONFIG_TYPE, blob_digest
 from kymatui.errors import ConfigurationError, RefusedError
 from kymatui.structs import repr_without
 from kymatui.tar_entries import has_tar_header

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from kymatui.actions.components.stored_components import json_object, json_objects
 from kymatui.engine.sources.artifact_store import ArtifactStore
-from kymatui.engine.sources.component_artifact import MANIFEST_TYPE, blob_digest, content_descriptor
+from kymatui.engine.sources.component_source import MANIFEST_TYPE, blob_digest, content_descriptor
 from kymatui.errors import RegistryError, UsageError
 from kymatui.ocm import SignatureError
 from kymatui.ocm.cosign_signatures import (

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from kymatui.actions.components.component_template import read_default_cr
 from kymatui.domain.kubernetes.object_meta import format_time
 from kymatui.engine.cluster.ports import Object
-from kymatui.engine.sources.component_artifact import blob_digest
+from kymatui.engine.sources.component_source import blob_digest
 from kymatui.errors import ConfigurationError, RegistryError
 from kymatui.ocm.component_location import ComponentLocation
 from kymatui.publishing import module_component

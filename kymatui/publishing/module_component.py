@@ -21,7 +21,7 @@ from kymatui.actions.components.component_template import (
     MODULE_TEMPLATE,
     REQUIRES_DOWNTIME,
 )
-from kymatui.engine.sources.component_artifact import blob_digest, pack_file, resource_layer
+from kymatui.engine.sources.component_source import blob_digest, pack_file, resource_layer
 from kymatui.ocm.component_location import ComponentLocation
 from kymatui.publishing.manifest_images import ImageProblemError, ImageResource
 from kymatui.publishing.module_config import ModuleConfig

@@ -12,7 +12,7 @@ from kymatui.actions.components.component_digests import LARGEST_BLOB, LARGEST_B
 from kymatui.actions.components.stored_components import StoredComponent, require_component
 from kymatui.engine.bundles.tar_archives import is_gzip, is_tar, read_tar, unpack
 from kymatui.engine.sources.artifact_store import ArtifactStore
-from kymatui.engine.sources.component_artifact import DESCRIPTOR_FILE
+from kymatui.engine.sources.component_source import DESCRIPTOR_FILE
 from kymatui.errors import RegistryError
 from kymatui.helm.yaml.writing import dump_yaml
 from kymatui.ocm import ComponentResource, check_content

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from kymatui.domain.kubernetes.image_references import parse_image
 from kymatui.engine.sources.artifact_store import ArtifactStore
-from kymatui.engine.sources.component_artifact import VERSION_ANNOTATION
+from kymatui.engine.sources.component_source import VERSION_ANNOTATION
 from kymatui.errors import RegistryError
 from kymatui.ocm.component_location import COMPONENTS, ComponentLocation, NameMapping, parse_location, version_of
 from kymatui.publishing.blob_transfer import Place, manifest_body, require_manifest

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from kymatui.actions.components.component_digests import CheckedContent, ComponentDigests
 from kymatui.actions.components.stored_components import StoredComponent, require_component
 from kymatui.engine.sources.artifact_store import ArtifactStore
-from kymatui.engine.sources.component_artifact import MANIFEST_TYPE, blob_digest, component_artifact
+from kymatui.engine.sources.component_source import MANIFEST_TYPE, blob_digest, component_artifact
 from kymatui.errors import OutdatedError, RefusedError
 from kymatui.ocm import ComponentDescriptor, Keys, Signature, SignatureError, verify
 from kymatui.ocm.component_location import ComponentLocation

@@ -10,7 +10,7 @@ from kymatui.adapters.files import backups
 if TYPE_CHECKING:
     from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
     from kymatui.actions.session import Session
-    from kymatui.domain.snapshot.read_cache import ReadCache
+    from kymatui.domain.snapshot.snapshots import ReadCache
     from kymatui.engine.cluster.ports import Cluster
 
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from threading import Event
 from typing import TYPE_CHECKING
 
-from kymatui.domain.snapshot.read_cache import ReadCache
+from kymatui.domain.snapshot.snapshots import ReadCache
 from kymatui.engine.cluster.read_once import read_once
 from kymatui.engine.jobs.run import SystemClock, begin
 from kymatui.sessions.fetching import FetchOptions, LazyFetcher

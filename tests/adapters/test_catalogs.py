@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 import yaml
 
-from kymatui.adapters.content import community_catalog, web
+from kymatui.adapters.content import blob_fetcher, community_catalog
 from kymatui.adapters.content.community_catalog import CommunityCatalog, read_catalog
-from kymatui.adapters.http.safe_urls import next_address, redact_url
+from kymatui.adapters.http.web_session import next_address, redact_url
 from kymatui.errors import ConfigurationError, KymatuiError, RegistryError
 from tests.adapters.clusters import Exchange, serving
 
@@ -307,7 +307,7 @@ def test_a_server_that_sends_a_byte_now_and_then_is_left_behind(
     served: Callable[[Answer], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither a body nor a head that never ends holds anybody; no timeout between two bytes notices it."""
-    monkeypatch.setattr(web, "ALL_SECONDS", 0.5)
+    monkeypatch.setattr(blob_fetcher, "ALL_SECONDS", 0.5)
     over = threading.Event()
 
     def body(exchange: Exchange) -> None:

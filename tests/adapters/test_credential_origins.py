@@ -14,10 +14,9 @@ from requests.exceptions import RequestException
 from requests.models import PreparedRequest
 from urllib3 import HTTPResponse
 
+from kymatui.adapters.content.blob_fetcher import fetch
 from kymatui.adapters.content.chart_fetcher import ChartAccess, ChartFetcher
-from kymatui.adapters.content.web import fetch
-from kymatui.adapters.http.safe_urls import is_same_origin, next_address, origin_of, parts_of
-from kymatui.adapters.http.web_session import open_web_session
+from kymatui.adapters.http.web_session import is_same_origin, next_address, open_web_session, origin_of, parts_of
 from kymatui.adapters.kube.auth.credentials import bearer_credential
 from kymatui.adapters.kube.transport.transport import Request, Transport
 from kymatui.adapters.oci.docker_credentials import RegistryCredentials

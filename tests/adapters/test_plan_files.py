@@ -10,8 +10,7 @@ from kymatui.adapters.files import plan_files
 from kymatui.adapters.files.plan_files import read_plan, save_plan
 from kymatui.domain.inventories import Origin
 from kymatui.engine.bundles.bundle import Bundle
-from kymatui.engine.plans.plan import Intent, Plan
-from kymatui.engine.plans.plan_json import PLAN_SCHEMA
+from kymatui.engine.plans.plan import PLAN_SCHEMA, Intent, Plan
 from kymatui.errors import ConfigurationError
 from kymatui.helm.yaml.limits import YamlBudget
 

@@ -10,8 +10,7 @@ from string import ascii_lowercase
 from typing import Any
 
 from kymatui.domain.catalog.catalog import build_catalog
-from kymatui.domain.snapshot.read_cache import ReadCache
-from kymatui.domain.snapshot.snapshots import Snapshot
+from kymatui.domain.snapshot.snapshots import ReadCache, Snapshot
 from tests.domain.builders import NOW, deployment, gvk, kyma, manifest, meta, report, resource, template
 
 

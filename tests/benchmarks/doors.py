@@ -116,8 +116,8 @@ def _schema(content: bytes) -> object:
 
 def _layer(content: bytes) -> object:
     from kymatui.engine.bundles.yaml_objects import read_objects
-    from kymatui.engine.sources.kustomize_source import from_files
     from kymatui.engine.sources.oci_layers import Shape, raw_manifest, read_layer
+    from kymatui.engine.sources.render_target import from_files
 
     layer = read_layer(content, "layer")
     if layer.shape is Shape.KUSTOMIZATION:
@@ -129,7 +129,7 @@ def _layer(content: bytes) -> object:
 
 def _kustomization(content: bytes) -> object:
     """Build a kustomization whose files stand in one text, each behind a line `# file: NAME`."""
-    from kymatui.engine.sources.kustomize_source import from_files
+    from kymatui.engine.sources.render_target import from_files
 
     files: dict[str, bytes] = {}
     for part in content.split(b"# file: ")[1:]:
@@ -174,7 +174,7 @@ def _json_patch(content: bytes) -> object:
 
 def _patch_file(content: bytes) -> object:
     """Build a kustomization with this patch of a ConfigMap, of whichever kind of patch it is."""
-    from kymatui.engine.sources.kustomize_source import from_files
+    from kymatui.engine.sources.render_target import from_files
 
     kustomization = b"resources: [a.yaml]\npatches: [{path: p.yaml, target: {kind: ConfigMap}}]\n"
     files = {"kustomization.yaml": kustomization, "a.yaml": TEXTS["manifest"], "p.yaml": content}
@@ -194,7 +194,7 @@ def _secret(content: bytes) -> object:
 
 
 def _manifest(content: bytes) -> object:
-    from kymatui.engine.bundles.raw_yaml import from_text
+    from kymatui.engine.bundles.yaml_objects import from_text
 
     return from_text(content, name="a")
 

@@ -19,7 +19,7 @@ from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.crds import read_crds
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.engine.apply.planner import plan
-from kymatui.engine.bundles import raw_yaml
+from kymatui.engine.bundles import yaml_objects
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.jobs.run import SystemClock
 from kymatui.engine.plans.plan import Intent
@@ -47,7 +47,7 @@ def raw_subject(path: Path) -> Subject:
     name = path.stem.replace(".", "-").replace("_", "-")
 
     def make(version: int, cluster: KubeCluster) -> Bundle:
-        return raw_yaml.from_text(texts[version], name=name, namespace="kyma-system", source=path.name)
+        return yaml_objects.from_text(texts[version], name=name, namespace="kyma-system", source=path.name)
 
     return Subject(name, "kyma-system", make, texts, "raw")
 

@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 from kymatui.adapters.oci.registry import RegistryArtifacts
-from kymatui.engine.sources.component_artifact import MANIFEST_TYPE, content_descriptor
+from kymatui.engine.sources.component_source import MANIFEST_TYPE, content_descriptor
 from kymatui.sandbox.sandbox_process import start_sandbox
 
 LIMIT_MB = 100

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.serialization import BestAvailableEncryption
 
 from kymatui.actions.components.stored_components import StoredComponent, require_component
 from kymatui.adapters.oci.registry import RegistryArtifacts
-from kymatui.engine.sources.component_artifact import (
+from kymatui.engine.sources.component_source import (
     MANIFEST_TYPE,
     blob_digest,
     component_artifact,

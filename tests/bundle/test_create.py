@@ -22,7 +22,7 @@ from kymatui.adapters.files.image_layout import ImageLayout
 from kymatui.adapters.oci.registry import RegistryArtifacts
 from kymatui.cli.main import main
 from kymatui.engine.bundles.tar_archives import read_tar
-from kymatui.engine.sources.component_artifact import MANIFEST_TYPE, component_artifact
+from kymatui.engine.sources.component_source import MANIFEST_TYPE, component_artifact
 from kymatui.ocm.component_location import ComponentLocation, NameMapping
 from kymatui.sandbox.registry.registry_server import RegistryFault, RegistryFaultKind
 from tests.bundle.sources import CR, IMAGE, NAME, VERSION, commit, crd, workload, write_sources

@@ -12,7 +12,7 @@ import yaml
 from kymatui.actions.components.stored_components import publish
 from kymatui.adapters.oci.registry import RegistryArtifacts
 from kymatui.cli.main import main
-from kymatui.engine.sources.component_artifact import blob_digest, resource_layer
+from kymatui.engine.sources.component_source import blob_digest, resource_layer
 from kymatui.ocm.component_location import ComponentLocation
 from kymatui.publishing.crd_check import ServerRules
 from tests.bundle.sources import CR, NAME, VERSION, crd, workload, write_sources

@@ -23,7 +23,7 @@ from kymatui.cli.options import direct_install
 from kymatui.domain.kubernetes.object_meta import field_managers, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.apply import applier
-from kymatui.engine.bundles import raw_yaml
+from kymatui.engine.bundles import yaml_objects
 from kymatui.engine.cluster.kind_order import install_waves
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.plans.plan import Step
@@ -240,7 +240,7 @@ def by_kubectl(run: Any, cluster: KubeCluster) -> Iterator[list[ObjectRef]]:
     """registry-proxy 0.14.0 as kubectl applies its manifest."""
     assert run("install", "registry-proxy", "--version", "0.14.0", "--no-wait", "--dry-run")[0] == 0
     link = next(one["link"] for one in _template(cluster, "registry-proxy-0.14.0")["spec"]["resources"])
-    bodies = raw_yaml.from_url(link, open_fetcher(), name="registry-proxy", namespace="registry-proxy").objects
+    bodies = yaml_objects.from_url(link, open_fetcher(), name="registry-proxy", namespace="registry-proxy").objects
     space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "registry-proxy"}}
     refs = []
     for body in [body for wave in install_waves((space, *bodies)) for body in wave]:

@@ -25,9 +25,9 @@ from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.cli.main import main
 from kymatui.domain.kubernetes.object_meta import field_managers, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
-from kymatui.domain.plans.cluster_name import ClusterName
+from kymatui.domain.plans.cluster_target import ClusterName
 from kymatui.domain.plans.jobs import JobPurpose
-from kymatui.engine.bundles import raw_yaml
+from kymatui.engine.bundles import yaml_objects
 from kymatui.engine.cluster.kind_order import install_waves
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.jobs.journal import JournalMark
@@ -553,7 +553,7 @@ def by_kubectl(control: KubeCluster, runtime: KubeCluster) -> Iterator[list[Obje
     templates = [one for one in control.list(TEMPLATE) if one["metadata"]["name"].startswith("registry-proxy-")]
     made = [{**one, "metadata": {"name": one["metadata"]["name"], "namespace": "default"}} for one in templates]
     link = next(one["spec"]["resources"][0]["link"] for one in made if one["spec"]["version"] == "0.14.0")
-    bodies = raw_yaml.from_url(link, open_fetcher(), name="registry-proxy", namespace="registry-proxy").objects
+    bodies = yaml_objects.from_url(link, open_fetcher(), name="registry-proxy", namespace="registry-proxy").objects
     space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "registry-proxy"}}
     refs = []
     for body in [*made, *(body for wave in install_waves((space, *bodies)) for body in wave)]:

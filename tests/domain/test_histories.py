@@ -7,8 +7,7 @@ from typing import Any
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.change_history import ChangeHistory, ModuleChange
 from kymatui.domain.snapshot.object_index import index_objects
-from kymatui.domain.snapshot.read_cache import ReadCache
-from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot, namespaced_feed
+from kymatui.domain.snapshot.snapshots import Feed, FeedState, ReadCache, Snapshot, namespaced_feed
 from tests.domain import builders as b
 
 LIVE = {"kymas.operator.kyma-project.io": Feed(FeedState.LIVE)}

@@ -31,8 +31,7 @@ from kymatui.domain.snapshot.missing_lists import (
     gap_of,
 )
 from kymatui.domain.snapshot.object_index import index_objects
-from kymatui.domain.snapshot.read_cache import ReadCache
-from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, Feed, FeedState, Snapshot
+from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, Feed, FeedState, ReadCache, Snapshot
 from kymatui.domain.versions.drift import DriftKind
 from kymatui.errors import RefusedError
 from tests.domain import builders as b

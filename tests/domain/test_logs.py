@@ -31,8 +31,7 @@ from kymatui.domain.logs.log_sources import (
 )
 from kymatui.domain.snapshot.missing_lists import ListGap
 from kymatui.domain.snapshot.object_index import ObjectIndex, index_objects
-from kymatui.domain.snapshot.read_cache import ReadCache
-from kymatui.domain.snapshot.snapshots import Feed, FeedState, namespaced_feed
+from kymatui.domain.snapshot.snapshots import Feed, FeedState, ReadCache, namespaced_feed
 from tests.domain import builders as b
 from tests.domain.test_trees import owned, snapshot
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from kymatui.domain.fleet.maintenance import UpgradeStatus, runtime_maintenance
-from kymatui.domain.kubernetes.durations import parse_duration
 from kymatui.domain.kyma.controller_flags import read_controller_flags
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings, WindowPolicy, read_policy
+from kymatui.moments import parse_duration
 from tests.domain.builders import Json, a_kyma, meta, report, shelf, template
 
 SATURDAY = {"days": ["Sat"], "begin": "21:00:00+00:00", "end": "00:00:00+00:00"}

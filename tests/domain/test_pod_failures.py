@@ -263,7 +263,7 @@ def test_a_deletion_that_waits_for_a_manager_names_why_it_does_not_run() -> None
 
 
 def test_a_row_is_built_again_when_its_pods_change() -> None:
-    from kymatui.domain.snapshot.read_cache import ReadCache
+    from kymatui.domain.snapshot.snapshots import ReadCache
 
     world = snapshot(
         templates=[template("mod", "1.0.0")],

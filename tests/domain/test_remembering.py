@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from kymatui.domain.catalog.catalog import build_catalog
-from kymatui.domain.snapshot.read_cache import ReadCache
-from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
+from kymatui.domain.snapshot.snapshots import Feed, FeedState, ReadCache, Snapshot
 from tests.domain.builders import NOW, deployment, gvk, kyma, manifest, meta, report, resource, snapshot, template
 
 

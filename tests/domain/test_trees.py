@@ -20,8 +20,7 @@ from kymatui.domain.catalog.object_tree import (
 from kymatui.domain.catalog.rows import ModuleRow
 from kymatui.domain.kyma.states import State
 from kymatui.domain.snapshot.object_index import ObjectIndex, index_objects
-from kymatui.domain.snapshot.read_cache import ReadCache
-from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot, namespaced_feed
+from kymatui.domain.snapshot.snapshots import Feed, FeedState, ReadCache, Snapshot, namespaced_feed
 from tests.domain import builders as b
 
 SYNCED = [

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.engine import Options, install
-from kymatui.engine.bundles import raw_yaml
+from kymatui.engine.bundles import yaml_objects
 from kymatui.engine.bundles.bundle import Bundle
-from kymatui.engine.sources import chart_source, kustomize_source
+from kymatui.engine.sources import chart_source, render_target
 from kymatui.errors import KymatuiError
 from kymatui.sessions.control_plane.runtime_clients import SecretRuntimes
 from tests.controllers.desks import Desk
@@ -50,7 +50,7 @@ def desk(place: Place) -> Desk:
 
 
 def from_text(name: str, source: str) -> Make:
-    return lambda place: raw_yaml.from_text(source, name="bad", namespace=place.namespace, source=name)
+    return lambda place: yaml_objects.from_text(source, name="bad", namespace=place.namespace, source=name)
 
 
 def from_chart(place: Place) -> Bundle:
@@ -61,7 +61,7 @@ def from_chart(place: Place) -> Bundle:
 
 
 def from_kustomization(place: Place) -> Bundle:
-    made = kustomize_source.from_files({name: text.encode() for name, text in ODD.items()}, "odd.tar", name="bad")
+    made = render_target.from_files({name: text.encode() for name, text in ODD.items()}, "odd.tar", name="bad")
     return replace(made, namespace=place.namespace)
 
 
@@ -81,7 +81,7 @@ LIBRARY: dict[str, tuple[Make, list[str]]] = {
         ["'Bad_Name' is not a valid name for an installation"],
     ),
     "a namespace that is not there": (
-        lambda place: raw_yaml.from_text(
+        lambda place: yaml_objects.from_text(
             yaml.safe_dump_all(elsewhere(place.namespace)), name="bad", namespace=place.namespace
         ),
         ["ConfigMap nowhere-at-all/bad", "namespace nowhere-at-all does not exist"],
@@ -114,7 +114,7 @@ def test_the_library_names_a_namespace_that_is_forbidden(place: Place) -> None:
     place.make_namespace()
     viewer = place.connect(token="viewer")
     with pytest.raises(KymatuiError) as caught:
-        install(raw_yaml.from_text(yaml.safe_dump(GOOD), name="bad", namespace=place.namespace), viewer)
+        install(yaml_objects.from_text(yaml.safe_dump(GOOD), name="bad", namespace=place.namespace), viewer)
     assert f"ConfigMap {place.namespace}/good" in str(caught.value)
     assert 'configmaps "kymatui.bad" is forbidden: User "viewer"' in str(caught.value)
     assert f'in the namespace "{place.namespace}"' in str(caught.value)

@@ -21,8 +21,7 @@ from kymatui.engine.deletion.managed_deletion import DeletionConsent
 from kymatui.engine.deletion.uninstall_plan import WHOLE, DeletionScope
 from kymatui.engine.inventory.release_store import SECRET, ReleaseStore, interrupted_values, read_inventory
 from kymatui.engine.jobs.run import SystemClock, begin
-from kymatui.engine.plans.plan import Action
-from kymatui.engine.plans.plan_json import plan_from_json, plan_to_json
+from kymatui.engine.plans.plan import Action, plan_from_json, plan_to_json
 from kymatui.engine.plans.transforms import with_labels
 from kymatui.errors import ConfigurationError, PartlyDoneError, RefusedError
 from kymatui.helm.rendering.releases import Release, Status, from_secret, to_secret

@@ -16,8 +16,7 @@ from kymatui.engine.deletion import module_deletion, uninstall_plan
 from kymatui.engine.deletion.managed_deletion import DeletionConsent
 from kymatui.engine.inventory.release_store import SECRET, ReleaseStore
 from kymatui.engine.jobs.run import SystemClock, begin
-from kymatui.engine.plans.plan import Action, Intent
-from kymatui.engine.plans.plan_json import plan_from_json, plan_to_json
+from kymatui.engine.plans.plan import Action, Intent, plan_from_json, plan_to_json
 from kymatui.errors import OutdatedError
 from tests.engine import objects as make
 from tests.engine.charts import chart

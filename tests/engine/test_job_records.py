@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kymatui.domain.plans.cluster_name import ClusterName
+from kymatui.domain.plans.cluster_target import ClusterName
 from kymatui.domain.plans.jobs import RUNTIMES, JobState
 from kymatui.engine.jobs import job_records
 from kymatui.engine.jobs.job_progress import DELETION_WORDS, EDIT_WORDS, JobProgress, stopped_error

@@ -12,7 +12,7 @@ from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine import Options, check, install, uninstall
 from kymatui.engine.apply.drift_check import ObjectDriftKind
-from kymatui.engine.bundles import raw_yaml
+from kymatui.engine.bundles import yaml_objects
 from kymatui.engine.plans.plan import Intent
 from kymatui.engine.plans.transforms import with_labels
 from kymatui.errors import KymatuiError, NotFoundError, PartlyDoneError, RefusedError
@@ -42,7 +42,7 @@ def data(place: Place, name: str = "settings") -> Json:
 def test_the_example_of_the_library(place: Place, tmp_path: Path) -> None:
     (tmp_path / "module.yaml").write_text(MODULE)
     told = Told()
-    module = raw_yaml.from_path(tmp_path / "module.yaml", name="module", namespace=place.namespace)
+    module = yaml_objects.from_path(tmp_path / "module.yaml", name="module", namespace=place.namespace)
     install(module, place.cluster, options=Options(progress=told, limits=LIMITS))
     assert told.messages
     assert check(module, place.cluster).ready

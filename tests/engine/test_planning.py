@@ -10,10 +10,9 @@ from msgspec.structs import replace
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kyma.kymas import Policy
 from kymatui.engine.apply import applier
-from kymatui.engine.cluster.cluster_identity import cluster_identity
+from kymatui.engine.cluster.ports import cluster_identity
 from kymatui.engine.jobs.run import begin
-from kymatui.engine.plans.plan import Action, FieldConflict, Intent, Step
-from kymatui.engine.plans.plan_json import plan_from_json, plan_to_json
+from kymatui.engine.plans.plan import Action, FieldConflict, Intent, Step, plan_from_json, plan_to_json
 from kymatui.errors import ConfigurationError, OutdatedError, RefusedError
 from tests.engine import objects as make
 from tests.engine.installing import Told, actions, apply, bundle, install, plan

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine import Options, check, install, uninstall
-from kymatui.engine.bundles import raw_yaml
+from kymatui.engine.bundles import yaml_objects
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.plans.transforms import with_labels
 from kymatui.engine.sources import chart_source
@@ -51,7 +51,7 @@ def _placed(ref: ObjectRef, bundle: Bundle) -> ObjectRef:
 @pytest.mark.xdist_group("kyma-system")
 @pytest.mark.parametrize("path", MANIFESTS, ids=lambda path: Path(path).stem)
 def test_a_real_module_comes_and_goes(place: Place, shared: Path, path: str) -> None:
-    goes_through(place, raw_yaml.from_path(shared / path, name="real", namespace="kyma-system"))
+    goes_through(place, yaml_objects.from_path(shared / path, name="real", namespace="kyma-system"))
 
 
 @pytest.mark.parametrize("name", CHARTS)
@@ -64,7 +64,9 @@ def test_a_real_chart_comes_and_goes(place: Place, shared: Path, name: str) -> N
 @pytest.mark.parametrize(("old", "new"), UPGRADES, ids=[new for _, new in UPGRADES])
 def test_a_real_upgrade_leaves_what_the_new_version_has(place: Place, shared: Path, old: str, new: str) -> None:
     folder = shared / "kyma" / "catalog" / "derived" / "raw-manifests"
-    bundles = [raw_yaml.from_path(folder / f"{one}.yaml", name="real", namespace="kyma-system") for one in (old, new)]
+    bundles = [
+        yaml_objects.from_path(folder / f"{one}.yaml", name="real", namespace="kyma-system") for one in (old, new)
+    ]
     for bundle in bundles:
         install(bundle, place.cluster, options=OPTIONS)
     report = check(bundles[1], place.cluster)

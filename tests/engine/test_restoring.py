@@ -19,7 +19,7 @@ from kymatui.adapters.files.backups import (
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.plans.backups import BackupInfo
-from kymatui.engine.cluster.cluster_identity import cluster_identity
+from kymatui.engine.cluster.ports import cluster_identity
 from kymatui.engine.deletion.deletion_state import DeletionState, ManagedBy
 from kymatui.engine.inventory.managed_resources import ManagedObject, ManagedObjects
 from kymatui.errors import ConfigurationError

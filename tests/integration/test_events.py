@@ -9,8 +9,7 @@ import pytest
 from kymatui.adapters.kube.watch.watch_cache import NewestStore
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.snapshot.snapshots import FeedState
-from kymatui.sessions.cluster.catalog_session import CatalogSession
-from kymatui.sessions.feeds.event_feeds import feed_name
+from kymatui.sessions.cluster.catalog_session import CatalogSession, feed_name
 from kymatui.sessions.feeds.namespace_feeds import NAMESPACES
 from tests.integration.embedded import GROUP, KYMAS, NAMESPACE, Embedded, eventually, feed, reaches
 

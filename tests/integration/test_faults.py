@@ -15,7 +15,7 @@ from kymatui.domain.catalog.rows import Catalog, ModuleRow
 from kymatui.domain.snapshot.snapshots import FeedState, Object
 from kymatui.errors import UnauthorizedError, UnreachableError
 from kymatui.sessions.cluster.catalog_session import CatalogSession
-from kymatui.sessions.feeds.watched_kinds import WATCHED_KINDS
+from kymatui.sessions.feeds.feeds import WATCHED_KINDS
 from tests.integration.embedded import (
     GROUP,
     KYMAS,

@@ -9,8 +9,7 @@ import pytest
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.snapshot.object_index import index_objects
-from kymatui.domain.snapshot.read_cache import ReadCache
-from kymatui.domain.snapshot.snapshots import FeedState, namespaced_feed
+from kymatui.domain.snapshot.snapshots import FeedState, ReadCache, namespaced_feed
 from kymatui.sessions.cluster.catalog_session import CatalogSession
 from tests.integration.embedded import KYMAS, Embedded, eventually, reaches
 

@@ -13,11 +13,10 @@ from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.snapshot.snapshots import FeedState
 from kymatui.errors import UnknownNameError
-from kymatui.sessions.cluster.catalog_session import CatalogSession, open_session
+from kymatui.sessions.cluster.catalog_session import CatalogSession, feed_name, open_session
 from kymatui.sessions.cluster.session_options import SessionOptions
 from kymatui.sessions.contexts import KubeContexts
-from kymatui.sessions.feeds.event_feeds import feed_name
-from kymatui.sessions.feeds.watched_kinds import WATCHED_KINDS
+from kymatui.sessions.feeds.feeds import WATCHED_KINDS
 from kymatui.settings.config_file import Settings
 from tests.integration.embedded import GROUP, NAMESPACE, eventually, reaches
 from tests.integration.recording import Recorded, module_names, modules, recorded

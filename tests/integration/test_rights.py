@@ -17,7 +17,7 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.errors import ReadOnlyError
 from kymatui.sessions.cluster.catalog_session import open_session
 from kymatui.sessions.cluster.session_options import SessionOptions
-from kymatui.sessions.feeds.watched_kinds import WATCHED_KINDS
+from kymatui.sessions.feeds.feeds import WATCHED_KINDS
 from tests import kube_writes
 from tests.integration.embedded import (
     GROUP,

@@ -16,7 +16,7 @@ from kymatui.domain.snapshot.missing_lists import ListGap
 from kymatui.domain.snapshot.snapshots import FeedState
 from kymatui.sessions.cluster.catalog_session import open_session
 from kymatui.sessions.cluster.session_options import SessionOptions
-from kymatui.sessions.feeds.watched_kinds import DEFINITIONS
+from kymatui.sessions.feeds.feeds import DEFINITIONS
 from kymatui.ui.application.kymatui_app import KymatuiApp
 from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.widgets.top_line import TopLine

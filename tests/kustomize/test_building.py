@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kymatui.engine.sources import kustomize_source
+from kymatui.engine.sources import render_target
 from kymatui.errors import SourceError
 from kymatui.kustomize.model import resmap
 from kymatui.kustomize.model.resmap import parse_requirements
@@ -20,7 +20,7 @@ POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {volumes: [{name: v
 
 def built(files: dict[str, str], folder: str = "") -> list[dict[str, Any]]:
     data = {name: text.encode() for name, text in files.items()}
-    return list(kustomize_source.from_files(data, "archive", name="m", folder=folder).objects)
+    return list(render_target.from_files(data, "archive", name="m", folder=folder).objects)
 
 
 def one(text: str, **files: str) -> list[dict[str, Any]]:
@@ -127,9 +127,9 @@ def test_what_may_not_be_read(files: dict[str, str], words: str) -> None:
 
 def test_archives_that_lead_out_are_refused() -> None:
     with pytest.raises(SourceError, match="leads out"):
-        kustomize_source.from_archive(tar({"kustomization.yaml": "", "../a.yaml": MAP}), "archive", name="m")
+        render_target.from_archive(tar({"kustomization.yaml": "", "../a.yaml": MAP}), "archive", name="m")
     with pytest.raises(SourceError, match="is a link"):
-        kustomize_source.from_archive(
+        render_target.from_archive(
             tar({"kustomization.yaml": "", "a.yaml": link("a.yaml", "/etc")}), "archive", name="m"
         )
 
@@ -138,22 +138,22 @@ def test_a_folder_of_this_machine(tmp_path: Path) -> None:
     (tmp_path / "k").mkdir()
     (tmp_path / "k" / "kustomization.yaml").write_text("resources: [a.yaml]\n")
     (tmp_path / "k" / "a.yaml").write_text(MAP)
-    bundle = kustomize_source.from_path(tmp_path / "k", name="m", namespace="shop")
+    bundle = render_target.from_path(tmp_path / "k", name="m", namespace="shop")
     assert (bundle.name, bundle.namespace, bundle.origin.kind) == ("m", "shop", "kustomize")
     (tmp_path / "k.tgz").write_bytes(tar({"kustomization.yaml": "resources: [a.yaml]\n", "a.yaml": MAP}, packed=True))
-    assert kustomize_source.from_path(tmp_path / "k.tgz", name="m").objects == bundle.objects
+    assert render_target.from_path(tmp_path / "k.tgz", name="m").objects == bundle.objects
 
 
 def test_of_several_kustomizations_in_an_archive_one_has_to_be_named() -> None:
     files = {f"{name}/kustomization.yaml": f"resources: [m.yaml]\nnamePrefix: {name}-\n" for name in "ab"}
     data = tar({**files, "a/m.yaml": MAP, "b/m.yaml": MAP})
     with pytest.raises(SourceError, match="archive has several folders: a, b"):
-        kustomize_source.from_archive(data, "archive", name="m")
+        render_target.from_archive(data, "archive", name="m")
     blobs = StoredBlobs(urls={"https://x.io/k.tgz": data})
-    made = kustomize_source.from_address("https://x.io/k.tgz//b", blobs, name="m")
+    made = render_target.from_address("https://x.io/k.tgz//b", blobs, name="m")
     assert made.objects[0]["metadata"]["name"].startswith("b-")
     with pytest.raises(SourceError, match=r"https://x\.io/k is not an archive"):
-        kustomize_source.from_address("https://x.io/k", blobs, name="m")
+        render_target.from_address("https://x.io/k", blobs, name="m")
 
 
 def test_links_do_not_lead_out_of_a_boundary(tmp_path: Path) -> None:
@@ -162,9 +162,9 @@ def test_links_do_not_lead_out_of_a_boundary(tmp_path: Path) -> None:
     (tmp_path / "in" / "kustomization.yaml").write_text("resources: [a.yaml]\n")
     (tmp_path / "in" / "a.yaml").symlink_to(tmp_path / "secret.yaml")
     with pytest.raises(SourceError, match="leads out of"):
-        kustomize_source.from_path(tmp_path / "in", name="m", boundary=tmp_path / "in")
+        render_target.from_path(tmp_path / "in", name="m", boundary=tmp_path / "in")
     with pytest.raises(SourceError, match="is outside the folder"):
-        kustomize_source.from_path(tmp_path / "in", name="m")
+        render_target.from_path(tmp_path / "in", name="m")
 
 
 def test_kustomizations_that_include_each_other_twice_do_not_grow_without_end() -> None:
@@ -189,16 +189,16 @@ def test_the_digest_is_of_what_was_read(tmp_path: Path) -> None:
         (tmp_path / text / "kustomization.yaml").write_text("resources: [a.yaml]\n")
         (tmp_path / text / "a.yaml").write_text(MAP)
         (tmp_path / text / "unused.txt").write_text(text)
-    first, second = (kustomize_source.from_path(tmp_path / text, name="m").origin.digest for text in ("one", "two"))
+    first, second = (render_target.from_path(tmp_path / text, name="m").origin.digest for text in ("one", "two"))
     assert first == second
     (tmp_path / "two" / "a.yaml").write_text(MAP.replace("k: v", "k: w"))
-    assert kustomize_source.from_path(tmp_path / "two", name="m").origin.digest != first
+    assert render_target.from_path(tmp_path / "two", name="m").origin.digest != first
 
 
 @pytest.mark.parametrize("module", ["kustomize", "template-operator", "watchers"])
 def test_the_kustomizations_of_real_modules(shared: Path, module: str) -> None:
     for path in sorted((shared / "kyma" / module).rglob("kustomization.yaml")):
-        assert kustomize_source.from_path(path.parent, name="m").objects, path
+        assert render_target.from_path(path.parent, name="m").objects, path
 
 
 @pytest.mark.parametrize(
@@ -308,7 +308,7 @@ def test_an_object_that_is_marked_for_a_hash_gets_one() -> None:
     assert names[0] == names[1] != names[2]
     assert names[0].startswith("j-")
     files = {"kustomization.yaml": b"resources: [j.yaml]\n", "j.yaml": (JOB % 1).encode()}
-    (note,) = kustomize_source.from_files(files, "archive", name="m").notes
+    (note,) = render_target.from_files(files, "archive", name="m").notes
     assert names[0] in note
 
 

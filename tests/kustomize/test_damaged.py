@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kymatui.engine.sources import kustomize_source
+from kymatui.engine.sources import render_target
 from kymatui.errors import KymatuiError, SourceError
 from kymatui.helm.yaml.limits import YamlBudget
 from kymatui.helm.yaml.reading import documents
@@ -48,7 +48,7 @@ def test_damaged_kustomizations_are_built_or_refused(seed: int) -> None:
         name = chance.choice([one for one in sorted(files) if one.endswith(".yaml")])
         try:
             files[name] = damaged(files[name], chance)
-            kustomize_source.from_files(files, "archive", name="m", folder="top")
+            render_target.from_files(files, "archive", name="m", folder="top")
             made += 1
         except KymatuiError:
             refused += 1
@@ -77,7 +77,7 @@ def test_lists_with_elements_that_do_not_belong_there_are_refused(base: str, pat
         "p.yaml": (head % patch).encode(),
     }
     with pytest.raises(KymatuiError) as caught:
-        kustomize_source.from_files(files, "archive", name="m")
+        render_target.from_files(files, "archive", name="m")
     assert words in str(caught.value)
 
 
@@ -105,7 +105,7 @@ def test_a_patch_that_leaves_no_object_is_refused(operation: dict[str, Any]) -> 
         "p.yaml": json.dumps([operation]).encode(),
     }
     with pytest.raises(SourceError, match=r"^archive: p\.yaml for ConfigMap a: "):
-        kustomize_source.from_files(files, "archive", name="m")
+        render_target.from_files(files, "archive", name="m")
 
 
 def test_lists_of_texts_hold_each_once_and_no_nulls() -> None:
@@ -115,7 +115,7 @@ def test_lists_of_texts_hold_each_once_and_no_nulls() -> None:
         "a.yaml": (head % "[a, null, b]").encode(),
         "p.yaml": (head % "[c, null, a]").encode(),
     }
-    (found,) = kustomize_source.from_files(files, "archive", name="m").objects
+    (found,) = render_target.from_files(files, "archive", name="m").objects
     assert found["metadata"]["finalizers"] == ["c", "a", "b"]
 
 
@@ -124,11 +124,11 @@ def test_patches_of_comments_do_nothing_except_where_their_field_is_of_the_old_o
     files = {"a.yaml": b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n", "p.yaml": patch.encode()}
     for field in ("[{path: p.yaml}]", "[{path: p.yaml, target: {kind: ConfigMap}}]"):
         text = f"resources: [a.yaml]\npatches: {field}\n"
-        bundle = kustomize_source.from_files({**files, "kustomization.yaml": text.encode()}, "archive", name="m")
+        bundle = render_target.from_files({**files, "kustomization.yaml": text.encode()}, "archive", name="m")
         assert [one["metadata"] for one in bundle.objects] == [{"name": "a"}]
     old = b"resources: [a.yaml]\npatchesStrategicMerge: [p.yaml]\n"
     with pytest.raises(KymatuiError, match="has no patch"):
-        kustomize_source.from_files({**files, "kustomization.yaml": old}, "archive", name="m")
+        render_target.from_files({**files, "kustomization.yaml": old}, "archive", name="m")
 
 
 def test_a_patch_with_a_target_needs_no_api_version() -> None:
@@ -138,18 +138,18 @@ def test_a_patch_with_a_target_needs_no_api_version() -> None:
     }
     text = "resources: [a.yaml]\npatches: [{path: p.yaml%s}]\n"
     with_target = (text % ", target: {kind: Namespace}").encode()
-    (found,) = kustomize_source.from_files({**files, "kustomization.yaml": with_target}, "archive", name="m").objects
+    (found,) = render_target.from_files({**files, "kustomization.yaml": with_target}, "archive", name="m").objects
     assert found == {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a", "labels": {"b": "c"}}}
     without = (text % "").encode()
     with pytest.raises(KymatuiError, match="the object has no apiVersion"):
-        kustomize_source.from_files({**files, "kustomization.yaml": without}, "archive", name="m")
+        render_target.from_files({**files, "kustomization.yaml": without}, "archive", name="m")
 
 
 def test_objects_of_one_kind_are_in_the_order_of_namespace_and_name_as_one_text() -> None:
     head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s, namespace: %s}\n"
     texts = [head % one for one in (("z", "a"), ("b", "a-b"), ("a", "b"), ("c", "a"))]
     files = {"kustomization.yaml": b"resources: [a.yaml]\n", "a.yaml": "---\n".join(texts).encode()}
-    found = kustomize_source.from_files(files, "archive", name="m").objects
+    found = render_target.from_files(files, "archive", name="m").objects
     names = [(one["metadata"]["namespace"], one["metadata"]["name"]) for one in found]
     assert names == [("a-b", "b"), ("a", "c"), ("a", "z"), ("b", "a")]
 
@@ -158,7 +158,7 @@ def test_objects_of_one_kind_are_in_the_order_of_namespace_and_name_as_one_text(
 def test_annotations_that_are_empty_are_left_out(nothing: str) -> None:
     text = f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  annotations: {nothing}\n"
     files = {"kustomization.yaml": b"resources: [a.yaml]\n", "a.yaml": text.encode()}
-    (found,) = kustomize_source.from_files(files, "archive", name="m").objects
+    (found,) = render_target.from_files(files, "archive", name="m").objects
     assert found["metadata"] == {"name": "a"}
 
 
@@ -167,11 +167,11 @@ def test_a_behavior_that_is_none_makes_an_object_and_changes_none() -> None:
         "configMapGenerator: [{name: a, behavior: add, literals: [k=v], options: {disableNameSuffixHash: true}}]"
     )
     files = {"kustomization.yaml": generator.encode()}
-    (found,) = kustomize_source.from_files(files, "archive", name="m").objects
+    (found,) = render_target.from_files(files, "archive", name="m").objects
     assert found["data"] == {"k": "v"}
     files = {
         "kustomization.yaml": f"resources: [a.yaml]\n{generator}".encode(),
         "a.yaml": b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n",
     }
     with pytest.raises(KymatuiError, match="already exists"):
-        kustomize_source.from_files(files, "archive", name="m")
+        render_target.from_files(files, "archive", name="m")

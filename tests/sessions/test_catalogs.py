@@ -21,7 +21,7 @@ from kymatui.errors import NotFoundError, RegistryError
 from kymatui.sessions.cluster.catalog_session import CatalogSession, open_session
 from kymatui.sessions.cluster.session_options import SessionOptions
 from kymatui.sessions.feeds.community_catalogs import MAX_SOURCES, CommunityCatalogs
-from kymatui.sessions.feeds.watched_kinds import module_kinds
+from kymatui.sessions.feeds.feeds import module_kinds
 from tests.adapters.clusters import Cluster, Exchange, eventually, serving, write_kubeconfig
 from tests.sessions.test_sessions import QUICK
 from tests.sessions.worlds import KYMAS, MANIFESTS, METAS, OPERATOR, TEMPLATES, kyma_cluster, serve_module

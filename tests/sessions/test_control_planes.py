@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kymatui.sessions.control_plane.shared_feeds import index_objects
-from kymatui.sessions.feeds.watched_kinds import KYMA_KINDS
+from kymatui.sessions.feeds.feeds import KYMA_KINDS
 
 WHOLE = {"metadata": {"namespace": "kcp-system", "name": "a", "labels": {"operator.kyma-project.io/kyma-name": "a"}}}
 

@@ -13,8 +13,7 @@ from kymatui.adapters.kube.watch.watch_reader import WatchTiming
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.rows import ModuleRow
 from kymatui.domain.kubernetes.refs import GroupVersionKind
-from kymatui.domain.snapshot.read_cache import ReadCache
-from kymatui.domain.snapshot.snapshots import FeedState
+from kymatui.domain.snapshot.snapshots import FeedState, ReadCache
 from kymatui.errors import (
     ConfigurationError,
     ForbiddenError,

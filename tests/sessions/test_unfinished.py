@@ -23,7 +23,7 @@ from kymatui.adapters.files.job_journals import (
 from kymatui.adapters.files.journal_path import cluster_folder, journals_folder
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.rows import Catalog
-from kymatui.domain.plans.cluster_name import ClusterName
+from kymatui.domain.plans.cluster_target import ClusterName
 from kymatui.domain.plans.jobs import JobPurpose
 from kymatui.engine.jobs.identity import own_identity
 from kymatui.engine.jobs.job_records import JobRecord, of_cluster, unfinished_runtimes

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from kymatui.errors import ConfigurationError
 from kymatui.lists.catalog import COLUMNS
 from kymatui.settings.config_file import ContextSettings, Settings, config_path, load_settings, read_file
+from kymatui.settings.option_edit import as_toml
 from kymatui.settings.options_schema import OPTIONS, find_faults, json_schema
-from kymatui.settings.toml_output import as_toml
 from kymatui.ui.terminal.themes import THEMES
 
 FULL = """

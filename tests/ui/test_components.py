@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from textual.pilot import Pilot
 
 from kymatui.cli.main import main
-from kymatui.engine.sources.component_artifact import (
+from kymatui.engine.sources.component_source import (
     MANIFEST_TYPE,
     blob_digest,
     component_artifact,

@@ -18,8 +18,7 @@ from kymatui.cli.main import main
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.plans.jobs import JobState
-from kymatui.engine.cluster.cluster_identity import cluster_identity
-from kymatui.engine.cluster.ports import Cluster
+from kymatui.engine.cluster.ports import Cluster, cluster_identity
 from kymatui.engine.deletion.deletion_state import NextStep
 from kymatui.operator.manifest_context import open_manifest_context
 from kymatui.sandbox.world.story.sample_fleet import access_secret

@@ -20,15 +20,14 @@ from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.change_history import ModuleChange
 from kymatui.domain.catalog.object_tree import build_tree
 from kymatui.domain.catalog.rows import ModuleRow as Module
-from kymatui.domain.kubernetes.durations import format_duration, next_text
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.modules.state_checks import CheckMode
 from kymatui.domain.modules.status_paths import evaluate_path
 from kymatui.domain.snapshot.object_index import index_objects
-from kymatui.domain.snapshot.read_cache import ReadCache
-from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot, namespaced_feed
+from kymatui.domain.snapshot.snapshots import Feed, FeedState, ReadCache, Snapshot, namespaced_feed
 from kymatui.errors import UnreachableError
 from kymatui.lists.columns import Cell, Column, natural_key
+from kymatui.moments import format_duration, next_text
 from kymatui.ui.connection.connection_status import connection_banner, describe_connection
 from kymatui.ui.navigation.key_help import KeyHelp, group_keys, group_of, join_keys, key_name, keymap_problems
 from kymatui.ui.presenters.catalog import change_rows, channel_matrix, problem_rows

@@ -395,11 +395,10 @@ def test_the_first_paint_waits_for_no_part_of_the_domain_that_it_does_not_need()
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert set(found) <= {
         "kymatui.domain.snapshot",
-        "kymatui.domain.snapshot.read_cache",
         "kymatui.domain.snapshot.snapshots",
         "kymatui.domain.catalog",
         "kymatui.domain.kubernetes",
-        "kymatui.domain.kubernetes.durations",
+        "kymatui.moments",
         "kymatui.domain.kubernetes.refs",
         "kymatui.domain.kubernetes.terminal_text",
     }

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from kymatui.adapters.oci.registry import RegistryArtifacts
-from kymatui.domain.modules.module_signature import SignatureStatus
+from kymatui.domain.modules.state_checks import SignatureStatus
 from kymatui.ui.application.kymatui_app import KymatuiApp
 from tests.bundle.components import document, key_files, put
 from tests.domain import builders as b

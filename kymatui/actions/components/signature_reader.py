@@ -21,10 +21,9 @@ from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.module_templates import ModuleTemplate
 from kymatui.domain.kyma.template_index import TemplateIndex
-from kymatui.domain.modules.module_signature import ModuleSignature, SignatureStatus
+from kymatui.domain.modules.state_checks import ModuleSignature, SignatureStatus
 from kymatui.domain.snapshot.cluster_index import index_cluster
-from kymatui.domain.snapshot.read_cache import ReadCache
-from kymatui.domain.snapshot.snapshots import Snapshot
+from kymatui.domain.snapshot.snapshots import ReadCache, Snapshot
 from kymatui.engine.sources.artifact_store import ContentStore
 from kymatui.engine.sources.component_source import Trust
 from kymatui.errors import KymatuiError, RegistryUnreachableError

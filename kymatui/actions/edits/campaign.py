@@ -28,9 +28,9 @@ from kymatui.domain.fleet.campaigns import (
     waves,
 )
 from kymatui.domain.kubernetes.terminal_text import format_count
-from kymatui.domain.plans.cluster_name import ClusterName
-from kymatui.engine.cluster.cluster_identity import name_cluster
+from kymatui.domain.plans.cluster_target import ClusterName
 from kymatui.engine.cluster.concurrency import run_for_each
+from kymatui.engine.cluster.ports import name_cluster
 from kymatui.engine.jobs.job_progress import EDIT_WORDS, JobProgress
 from kymatui.engine.jobs.job_records import RUNTIME_STEP
 from kymatui.engine.jobs.journal import Journal, JournalMark

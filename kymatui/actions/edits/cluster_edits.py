@@ -21,8 +21,7 @@ from kymatui.domain.kyma_edit.edit_progress import EditProgress, track_edit, tra
 from kymatui.domain.kyma_edit.label_edit import LabelProposal, Labels, propose_labels
 from kymatui.domain.kyma_edit.module_edit import EditProposal, EditVerb, ModuleEdit, entry_change, propose_edit
 from kymatui.domain.snapshot.cluster_index import index_cluster
-from kymatui.domain.snapshot.read_cache import ReadCache
-from kymatui.domain.snapshot.snapshots import FeedState
+from kymatui.domain.snapshot.snapshots import FeedState, ReadCache
 from kymatui.engine.cluster.kyma_edit import carry_out, carry_out_labels, is_made
 from kymatui.engine.jobs.journal import NO_JOURNAL, Journal
 from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, RefusedError, UsageError

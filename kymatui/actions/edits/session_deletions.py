@@ -37,7 +37,7 @@ from kymatui.domain.remote.catalog_sync import SyncPlan, plan_pair_sync
 from kymatui.domain.remote.kyma_sync import owner_kyma
 from kymatui.domain.snapshot.cluster_index import CATALOG_FEEDS, CRD_FEED, ClusterIndex, index_cluster
 from kymatui.domain.snapshot.missing_lists import explain_missing, gap_of
-from kymatui.domain.snapshot.read_cache import ReadCache
+from kymatui.domain.snapshot.snapshots import ReadCache
 from kymatui.engine.cluster.concurrency import WIDTH
 from kymatui.engine.cluster.kind_order import is_definition
 from kymatui.engine.cluster.read_once import read_once

@@ -17,7 +17,7 @@ from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma_edit.module_edit import ModuleEdit
 from kymatui.domain.ownership import LIFECYCLE_APPLIER
 from kymatui.engine.cluster.concurrency import run_for_each
-from kymatui.engine.inventory import ownership_transfer
+from kymatui.engine.inventory import ownership_marks
 from kymatui.engine.inventory.inventory_store import ApplySetStore
 from kymatui.errors import CancelledError, ForbiddenError, KymatuiError
 
@@ -121,7 +121,7 @@ def hand_over(cluster: Cluster, known: Inventory) -> HandoverResult:
 
     mine = inventory_owner(known)
     refs = [item.ref for item in known.items]
-    done = run_for_each(refs, lambda ref: ownership_transfer.hand_over(cluster, ref, mine), threading.Event())
+    done = run_for_each(refs, lambda ref: ownership_marks.hand_over(cluster, ref, mine), threading.Event())
     gone = {ref for ref, taken in zip(refs, done, strict=True) if not taken and cluster.get(ref) is None}
     remaining = tuple(ref for ref, taken in zip(refs, done, strict=True) if not taken and ref not in gone)
     keeper = ApplySetStore(cluster, known.name, known.namespace)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from kymatui.actions.batch import BatchItem, BatchJob, Verb, Work
 from kymatui.actions.modules.install_plan import InstallPort, InstallRequest, plan_install, require_unmanaged
 from kymatui.engine.apply import applier
-from kymatui.engine.apply.plan_refusals import plan_refusal
+from kymatui.engine.apply.planner import plan_refusal
 from kymatui.engine.jobs.job_progress import APPLY_WORDS, JobProgress
 from kymatui.engine.jobs.run import Progress, Run, RunLimits, begin
 from kymatui.engine.plans.plan import Plan

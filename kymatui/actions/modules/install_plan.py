@@ -36,8 +36,7 @@ from kymatui.domain.plans.direct_install import (
     is_lower_version,
 )
 from kymatui.domain.snapshot.cluster_index import index_cluster
-from kymatui.domain.snapshot.read_cache import ReadCache
-from kymatui.domain.snapshot.snapshots import Snapshot
+from kymatui.domain.snapshot.snapshots import ReadCache, Snapshot
 from kymatui.engine.apply import planner
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.cluster.ports import Blobs, Cluster

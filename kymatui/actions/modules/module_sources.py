@@ -107,7 +107,7 @@ def load_bundle(
 
 def _read(name: str, namespace: str, source: ModuleSource, blobs: Blobs) -> Bundle:
     if source.kustomization:
-        from kymatui.engine.sources.kustomize_source import from_address, from_path
+        from kymatui.engine.sources.render_target import from_address, from_path
 
         if "://" in source.kustomization:
             return from_address(source.kustomization, blobs, name=name, namespace=namespace)
@@ -115,11 +115,11 @@ def _read(name: str, namespace: str, source: ModuleSource, blobs: Blobs) -> Bund
         if folder and not Path(archive).is_file():
             archive, folder = source.kustomization, ""
         return from_path(archive, name=name, namespace=namespace, folder=folder)
-    from kymatui.engine.bundles import raw_yaml
+    from kymatui.engine.bundles import yaml_objects
 
     if "://" in source.file:
-        return raw_yaml.from_url(source.file, blobs, name=name, namespace=namespace)
-    return raw_yaml.from_path(source.file, name=name, namespace=namespace, recursive=True)
+        return yaml_objects.from_url(source.file, blobs, name=name, namespace=namespace)
+    return yaml_objects.from_path(source.file, name=name, namespace=namespace, recursive=True)
 
 
 def _chart(
@@ -161,10 +161,10 @@ def release_values(cluster: Cluster, known: Inventory | None) -> dict[str, Any]:
 
 def catalog_bundle(choice: InstallChoice, blobs: Blobs) -> Bundle:
     """Return what a template of the catalog consists of: its raw manifest, and its default resource."""
-    from kymatui.engine.bundles import raw_yaml
+    from kymatui.engine.bundles import yaml_objects
 
     template = choice.template
-    bundle = raw_yaml.from_url(choice.address, blobs, name=template.module, namespace=choice.namespace)
+    bundle = yaml_objects.from_url(choice.address, blobs, name=template.module, namespace=choice.namespace)
     resource: dict[str, Any] | None = None
     if template.data:
         resource = default_resource_body(template.data, default_resource(template.data, template.module))

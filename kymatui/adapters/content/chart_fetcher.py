@@ -17,9 +17,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kymatui.adapters.content.blob_cache import BlobCache
-from kymatui.adapters.http.safe_urls import WEB, is_same_origin, parts_of
 from kymatui.adapters.http.size_limits import LARGEST_ARCHIVE, LARGEST_INDEX, LARGEST_PROVENANCE
-from kymatui.adapters.http.web_session import open_web_session
+from kymatui.adapters.http.web_session import WEB, is_same_origin, open_web_session, parts_of
 from kymatui.adapters.oci.docker_credentials import DockerCredentials, RegistryCredentials
 from kymatui.adapters.oci.image_manifest import ACCEPTED, ContentDescriptor, ImageManifest
 from kymatui.adapters.oci.image_reference import ImageReference, parse_reference

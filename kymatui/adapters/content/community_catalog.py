@@ -16,9 +16,9 @@ from urllib.request import url2pathname
 
 from msgspec import Struct, field
 
-from kymatui.adapters.content.web import fetch
-from kymatui.adapters.http.safe_urls import WEB, redact_url
+from kymatui.adapters.content.blob_fetcher import fetch
 from kymatui.adapters.http.size_limits import LARGEST_CATALOG
+from kymatui.adapters.http.web_session import WEB, redact_url
 from kymatui.domain.kubernetes.object_meta import LABEL_CHANNEL, LABEL_MANAGED_BY, LABEL_MANDATORY, OPERATOR
 from kymatui.errors import ConfigurationError
 from kymatui.helm.yaml.errors import YamlError

@@ -18,8 +18,8 @@ from kymatui.domain.kubernetes.object_meta import LAST_APPLIED, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.plans.backups import BackupInfo
-from kymatui.engine.cluster.cluster_identity import cluster_identity
 from kymatui.engine.cluster.concurrency import run_for_each
+from kymatui.engine.cluster.ports import cluster_identity
 from kymatui.errors import ConfigurationError
 from kymatui.helm.yaml.limits import LARGEST_TEXT, YamlBudget
 from kymatui.own_files import read_own

@@ -20,7 +20,7 @@ from kymatui.domain.installed import InstallationPhase
 from kymatui.domain.kyma.problems import Actor, Advice, AdviceKind, Problem, Reason, Severity
 from kymatui.domain.kyma.states import State
 from kymatui.domain.modules.presence import Presence
-from kymatui.domain.plans.cluster_name import ClusterName
+from kymatui.domain.plans.cluster_target import ClusterName
 from kymatui.domain.plans.jobs import RUNTIMES, Job, JobPurpose, JobState
 from kymatui.engine.jobs.identity import own_identity
 from kymatui.engine.jobs.job_records import RUNTIME_STEP, JobRecord, interrupted_jobs, of_cluster, read_record

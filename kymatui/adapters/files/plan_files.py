@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from kymatui.adapters.files.user_files import write_private_file
-from kymatui.engine.bundles.raw_yaml import read_file
+from kymatui.engine.bundles.yaml_objects import read_file
 from kymatui.engine.cluster.yaml_output import dump_yaml
-from kymatui.engine.plans.plan import Plan
-from kymatui.engine.plans.plan_json import MOST_VALUES, plan_from_document, plan_from_json, plan_to_json
+from kymatui.engine.plans.plan import MOST_VALUES, Plan, plan_from_document, plan_from_json, plan_to_json
 from kymatui.errors import ConfigurationError
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.limits import LARGEST_TEXT, YamlBudget

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, Protocol
 from urllib.parse import quote
 
-from kymatui.adapters.http.safe_urls import is_same_origin, next_address
+from kymatui.adapters.http.web_session import is_same_origin, next_address
 from kymatui.adapters.oci.image_reference import ImageReference
 from kymatui.errors import RegistryError
 

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from msgspec import Struct
 
-from kymatui.adapters.http.safe_urls import WEB, is_same_origin, origin_of, parts_of
+from kymatui.adapters.http.web_session import WEB, is_same_origin, origin_of, parts_of
 from kymatui.adapters.oci.docker_credentials import RegistryCredentials
 from kymatui.errors import RegistryError
 

@@ -16,7 +16,7 @@ from kymatui.errors import KymatuiError, RefusedError, UnknownNameError
 
 if TYPE_CHECKING:
     from kymatui.cli.output.batch_view import BatchView
-    from kymatui.domain.plans.cluster_name import ClusterName
+    from kymatui.domain.plans.cluster_target import ClusterName
 
 
 class CommandRenderer(Generic[Plan, Result]):

@@ -14,8 +14,8 @@ from kymatui.cli.options.fetching import fetch_options
 from kymatui.cli.options.reading import watch_sessions
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.rows import Catalog
-from kymatui.domain.modules.module_signature import ModuleSignature
-from kymatui.domain.snapshot.read_cache import ReadCache
+from kymatui.domain.modules.state_checks import ModuleSignature
+from kymatui.domain.snapshot.snapshots import ReadCache
 from kymatui.sessions.registries import open_registries
 from kymatui.settings.config_file import load_settings
 

@@ -23,7 +23,7 @@ from kymatui.errors import RefusedError
 if TYPE_CHECKING:
     import threading
 
-    from kymatui.domain.plans.cluster_name import ClusterName
+    from kymatui.domain.plans.cluster_target import ClusterName
     from kymatui.engine.jobs.job_records import JobRecord
     from kymatui.engine.jobs.open_job import OpenJob
 

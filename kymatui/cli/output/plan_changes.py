@@ -6,14 +6,13 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from kymatui.cli.output.printing import document, escaped, markdown, paragraph, table, wrapped
 from kymatui.cli.output.terminal import accented
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.ownership import LABEL_PART_OF
 from kymatui.domain.plans.plan_preview import summarize_actions
-from kymatui.domain.versions.version_diff import ChangeKind
 from kymatui.settings.config_file import load_settings
 
 if TYPE_CHECKING:
@@ -261,9 +260,6 @@ def _deletion_actions(state: DeletionState) -> Iterator[str]:
         refs |= {step.ref for step in state.uninstall.deletions}
         yield from (step.action.value for step in state.uninstall.steps if step not in state.uninstall.deletions)
     yield from ("delete" for _ in refs)
-
-
-MARKS: Final = {ChangeKind.ADDED: "+", ChangeKind.REMOVED: "-", ChangeKind.CHANGED: "~"}
 
 
 def change_json(change: ValueChange) -> dict[str, Any]:

@@ -29,8 +29,7 @@ from kymatui.domain.remote.runtime_pair import RuntimePair, join_snapshots
 from kymatui.domain.remote.side_by_side import compare_sides
 from kymatui.domain.remote.watcher_chains import WatcherChain
 from kymatui.domain.snapshot.missing_lists import UnknownFact
-from kymatui.domain.snapshot.read_cache import ReadCache
-from kymatui.domain.snapshot.snapshots import FeedState, Snapshot
+from kymatui.domain.snapshot.snapshots import FeedState, ReadCache, Snapshot
 
 CHECKS: tuple[Check, ...] = (
     state_rules.check,

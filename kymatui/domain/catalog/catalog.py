@@ -55,8 +55,7 @@ from kymatui.domain.snapshot.cluster_index import (
     index_cluster,
 )
 from kymatui.domain.snapshot.missing_lists import ListGap, RowFact, UnknownFact
-from kymatui.domain.snapshot.read_cache import ReadCache
-from kymatui.domain.snapshot.snapshots import PODS, RUNTIME_FEED, Snapshot, namespaced_feed
+from kymatui.domain.snapshot.snapshots import PODS, RUNTIME_FEED, ReadCache, Snapshot, namespaced_feed
 from kymatui.domain.versions.drift import Drift, DriftKind, compute_drift
 from kymatui.domain.versions.refusals import CatalogUnreadable, ChannelUnknown
 from kymatui.domain.versions.resolution import upcoming_window

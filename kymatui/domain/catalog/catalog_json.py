@@ -11,9 +11,8 @@ from kymatui.domain.catalog.rows import Catalog, CatalogOrigin, CheckedResource,
 from kymatui.domain.installed import InstallationPhase, SourceKind, deletion_command, install_command
 from kymatui.domain.kyma.problems import Actor, Advice, AdviceKind, Problem, Severity
 from kymatui.domain.kyma.states import State, StateSource
-from kymatui.domain.modules.module_signature import SignatureStatus
 from kymatui.domain.modules.presence import Presence
-from kymatui.domain.modules.state_checks import Evaluation, RuleOutcome, RuleResult
+from kymatui.domain.modules.state_checks import Evaluation, RuleOutcome, RuleResult, SignatureStatus
 from kymatui.domain.snapshot.missing_lists import LIST_WORDS, ListGap, RowFact, UnknownFact
 from kymatui.domain.snapshot.snapshots import Feed
 from kymatui.domain.versions.drift import DriftKind

@@ -39,9 +39,15 @@ from kymatui.domain.kyma.problems import (
 )
 from kymatui.domain.kyma.states import State, StateSource
 from kymatui.domain.kyma.versions import same_version
-from kymatui.domain.modules.next_actor import actor_for_manifest_state, actor_for_state, actor_on_drift
 from kymatui.domain.modules.pod_failures import PodFailure
-from kymatui.domain.modules.presence import UNFINISHED, ManagerVisibility, Presence
+from kymatui.domain.modules.presence import (
+    UNFINISHED,
+    ManagerVisibility,
+    Presence,
+    actor_for_manifest_state,
+    actor_for_state,
+    actor_on_drift,
+)
 from kymatui.domain.modules.risks import (
     KEEP_ENTRY,
     NOT_RELEASED,

@@ -26,7 +26,7 @@ from kymatui.domain.kyma.problems import (
     shell_command,
 )
 from kymatui.domain.kyma.states import State, parse_state, state_rank
-from kymatui.domain.modules.next_actor import actor_for_manifest_state, actor_on_report, is_held_by_resources
+from kymatui.domain.modules.presence import actor_for_manifest_state, actor_on_report, is_held_by_resources
 from kymatui.domain.modules.risks import kyma_error_advice, kyma_error_words
 from kymatui.domain.snapshot.missing_lists import UnknownFact
 from kymatui.domain.versions.drift import DriftKind

@@ -21,8 +21,7 @@ from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma.release_metas import ReleaseMeta, read_release_meta
 from kymatui.domain.kyma.states import State, parse_state, state_rank
 from kymatui.domain.kyma.versions import version_order
-from kymatui.domain.modules.next_actor import actor_on_report
-from kymatui.domain.modules.presence import Presence, PresenceEvidence, determine_presence
+from kymatui.domain.modules.presence import Presence, PresenceEvidence, actor_on_report, determine_presence
 from kymatui.domain.snapshot.missing_lists import UnknownFact
 from kymatui.domain.snapshot.snapshots import Object
 from kymatui.domain.versions.drift import Drift, DriftKind, compute_drift

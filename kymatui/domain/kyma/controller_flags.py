@@ -8,11 +8,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from kymatui.domain.kubernetes.durations import parse_duration
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.maintenance_windows import MIN_DURATION
+from kymatui.moments import parse_duration
 
 POLICY_FOLDER = "/etc/maintenance-policy"
 POLICY_KEY = "policy.json"

@@ -20,8 +20,7 @@ from kymatui.domain.kyma_edit.module_edit import explain_no_kyma
 from kymatui.domain.remote.kyma_sync import owner_kyma
 from kymatui.domain.snapshot.cluster_index import CATALOG_FEEDS
 from kymatui.domain.snapshot.missing_lists import explain_missing
-from kymatui.domain.snapshot.read_cache import ReadCache
-from kymatui.domain.snapshot.snapshots import Snapshot
+from kymatui.domain.snapshot.snapshots import ReadCache, Snapshot
 
 LABELS: Final[Mapping[str, str]] = {"beta": LABEL_BETA, "internal": LABEL_INTERNAL}
 

@@ -27,8 +27,7 @@ from kymatui.domain.modules.presence import Presence
 from kymatui.domain.modules.risks import RiskKind, risks_of_policy
 from kymatui.domain.snapshot.cluster_index import CATALOG_FEEDS
 from kymatui.domain.snapshot.missing_lists import RowFact, UnknownFact, explain_missing
-from kymatui.domain.snapshot.read_cache import ReadCache
-from kymatui.domain.snapshot.snapshots import Snapshot
+from kymatui.domain.snapshot.snapshots import ReadCache, Snapshot
 from kymatui.domain.versions.messages import refusal_words
 from kymatui.domain.versions.refusals import HeldBack
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import LAST_APPLIED, parse_time
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
@@ -14,6 +13,7 @@ from kymatui.domain.modules.readiness import check_readiness
 from kymatui.domain.objects.description import Description, find_owners, is_bad
 from kymatui.domain.objects.references import ReferenceState, ResolvedReference
 from kymatui.domain.snapshot.snapshots import Object
+from kymatui.moments import format_duration
 
 _LABEL = 18  # cells of the label's column
 _LONGEST = 400  # characters of one value

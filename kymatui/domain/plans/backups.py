@@ -1,13 +1,18 @@
-"""Backups of deleted objects as their files describe them, and which of them belong to one deletion."""
+"""Backups of deleted objects as files describe them, those of one deletion, and objects that a plan accepted."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import Struct, field
 
-from kymatui.domain.plans.cluster_name import ClusterName
+from kymatui.domain.kubernetes.refs import ObjectKey
+from kymatui.domain.plans.cluster_target import ClusterName
+
+if TYPE_CHECKING:
+    from kymatui.domain.kubernetes.refs import ObjectRef
 
 
 class BackupInfo(Struct, frozen=True):
@@ -52,3 +57,41 @@ def group_by_deletion(backups: Iterable[BackupInfo], name: str, identity: str) -
             deletions[-1].append(backup)
     grouped = [tuple(deletion) for deletions in groups.values() for deletion in deletions]
     return sorted(grouped, key=lambda deletion: (bool(deletion[0].not_of(name, identity)), -deletion[0].made_at))
+
+
+_NAMED = 3  # objects that a message names; the others are counted
+
+
+class AcceptedObjects(Struct, frozen=True):
+    """The accepted objects of a plan. A recreated object has another uid and is not accepted.
+
+    uids  all displayed objects
+    kept  those that the plan displayed as kept: they stay, also if their reason has gone meanwhile
+    """
+
+    uids: frozenset[tuple[ObjectKey, str]] = field(default_factory=frozenset)
+    kept: frozenset[tuple[ObjectKey, str]] = field(default_factory=frozenset)
+
+    @staticmethod
+    def of(objects: Iterable[tuple[ObjectRef, str]], kept: Iterable[tuple[ObjectRef, str]] = ()) -> AcceptedObjects:
+        """Collect references with their uids: of what is deleted, and of what is kept."""
+        staying = frozenset((ref.key, uid) for ref, uid in kept)
+        return AcceptedObjects(frozenset((ref.key, uid) for ref, uid in objects) | staying, staying)
+
+    def __or__(self, other: AcceptedObjects) -> AcceptedObjects:
+        return AcceptedObjects(self.uids | other.uids, self.kept | other.kept)
+
+    def has(self, ref: ObjectRef, uid: str) -> bool:
+        """Return whether the plan displayed exactly this object."""
+        return (ref.key, uid) in self.uids
+
+    def may_delete(self, ref: ObjectRef, uid: str) -> bool:
+        """Return whether the plan displayed that it deletes exactly this object."""
+        return self.has(ref, uid) and (ref.key, uid) not in self.kept
+
+
+def summarize_names(refs: Iterable[ObjectRef]) -> str:
+    """Return the first few names and the number of the rest."""
+    names = [str(ref) for ref in refs]
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more

@@ -12,13 +12,13 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import field_managers, parse_time
 from kymatui.domain.kyma.kyma_keeper import OWN_OPERATOR, is_lifecycle_manager
 from kymatui.domain.snapshot.cluster_index import KYMA_FEED, MANIFEST_FEED
 from kymatui.domain.snapshot.missing_lists import UnknownFact, explain_missing
 from kymatui.domain.snapshot.snapshots import Snapshot
+from kymatui.moments import format_duration
 
 _CLOCKS_DIFFER: Final = 60.0  # seconds that the clocks of two machines may differ
 

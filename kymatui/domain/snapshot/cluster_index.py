@@ -24,8 +24,7 @@ from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma.template_index import TemplateIndex, index_templates
 from kymatui.domain.ownership import ANNOTATION_MANIFEST, ANNOTATION_RELEASE, LABEL_PART_OF, Owner, read_owner
 from kymatui.domain.snapshot.missing_lists import ListGap, UnknownFact, explain_gaps, explain_missing, gap_of
-from kymatui.domain.snapshot.read_cache import ReadCache
-from kymatui.domain.snapshot.snapshots import Object, Snapshot
+from kymatui.domain.snapshot.snapshots import Object, ReadCache, Snapshot
 
 Key = TypeVar("Key")
 

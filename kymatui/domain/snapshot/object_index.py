@@ -8,8 +8,7 @@ from functools import partial
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectKey, ObjectRef
-from kymatui.domain.snapshot.read_cache import ReadCache
-from kymatui.domain.snapshot.snapshots import NamespacedKind, Object, Snapshot
+from kymatui.domain.snapshot.snapshots import NamespacedKind, Object, ReadCache, Snapshot
 
 _PARTIAL = frozenset({"kymas", "workloads", "definitions", "owned"})
 """Lists whose objects are decoded in part, or joined from two clusters (a runtime's Kyma)."""

@@ -13,8 +13,7 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.modules.readiness import check_readiness
 from kymatui.domain.ownership import LABEL_PART_OF, OwnerKind, resource_policy
-from kymatui.engine.apply.plan_refusals import refuse_blocked_plan, refuse_foreign_plan
-from kymatui.engine.apply.planner import own_namespace
+from kymatui.engine.apply.planner import own_namespace, refuse_blocked_plan, refuse_foreign_plan
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.kind_order import defined_kinds, is_definition
@@ -23,15 +22,13 @@ from kymatui.engine.deletion.prune_plan import Pruning, save_deletions
 from kymatui.engine.dryrun.field_takeover import HELM, take_over_fields
 from kymatui.engine.dryrun.preview import conflicts_of, is_yielding, observe
 from kymatui.engine.inventory.inventory_store import InventoryStore
-from kymatui.engine.inventory.ownership_marks import ADOPTED_MANAGERS, bundle_owner
-from kymatui.engine.inventory.ownership_transfer import take_over
+from kymatui.engine.inventory.ownership_marks import ADOPTED_MANAGERS, bundle_owner, take_over
 from kymatui.engine.inventory.release_store import inventory_store_for, read_inventory
 from kymatui.engine.jobs.hooks import run_hooks
 from kymatui.engine.jobs.job_progress import APPLY_WORDS, DELETION_WORDS, JobProgress, read_at_stop
 from kymatui.engine.jobs.run import FRESH, Progress, Run
 from kymatui.engine.jobs.wait import has_readiness, is_deleted_when_done, wait_ready
-from kymatui.engine.plans.plan import Action, BundlePart, Plan, Step
-from kymatui.engine.plans.plan_json import bundle_digest
+from kymatui.engine.plans.plan import Action, BundlePart, Plan, Step, bundle_digest
 from kymatui.errors import (
     CancelledError,
     ClusterError,

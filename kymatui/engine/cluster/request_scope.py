@@ -12,11 +12,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from msgspec import Struct, field
 
 from kymatui.domain.kubernetes.refs import ObjectRef
+
+if TYPE_CHECKING:
+    pass
 
 
 class WriteTerm(Protocol):

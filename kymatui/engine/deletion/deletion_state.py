@@ -18,7 +18,7 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kyma_keeper import with_keeper
 from kymatui.domain.kyma.kymas import ModuleRequest, read_request
 from kymatui.domain.kyma.problems import Actor
-from kymatui.domain.plans.accepted_objects import AcceptedObjects
+from kymatui.domain.plans.backups import AcceptedObjects
 from kymatui.engine.cluster.kind_order import deletion_blocker
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.engine.deletion.uninstall_plan import UninstallPlan

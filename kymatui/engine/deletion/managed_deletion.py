@@ -14,7 +14,7 @@ from msgspec import Struct
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.ownership import ObjectOwnership, describe_objects, resource_policy
-from kymatui.domain.plans.accepted_objects import AcceptedObjects, summarize_names
+from kymatui.domain.plans.backups import AcceptedObjects, summarize_names
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.kind_order import deletion_blocker
 from kymatui.engine.cluster.ports import Object

@@ -13,9 +13,8 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.ownership import read_owner
 from kymatui.engine.bundles.bundle import BundleHook
-from kymatui.engine.cluster.cluster_identity import refuse_another_cluster
 from kymatui.engine.cluster.concurrency import run_for_each
-from kymatui.engine.cluster.ports import NAMESPACE, Object, PatchKind
+from kymatui.engine.cluster.ports import NAMESPACE, Object, PatchKind, refuse_another_cluster
 from kymatui.engine.deletion.cascade_contents import contents_left, instances_left
 from kymatui.engine.deletion.managed_deletion import (
     DeletionConsent,
@@ -32,9 +31,16 @@ from kymatui.engine.inventory.managed_resources import (
 )
 from kymatui.engine.inventory.ownership_marks import unmark_patch
 from kymatui.engine.inventory.release_store import ReleaseStore
-from kymatui.engine.jobs.crd_deletion import UnplannedDeletions, record_instances, unplanned_error
 from kymatui.engine.jobs.hooks import run_hooks
-from kymatui.engine.jobs.object_deletion import ObjectDeletion, delete_object, uid_of, version_of
+from kymatui.engine.jobs.object_deletion import (
+    ObjectDeletion,
+    UnplannedDeletions,
+    delete_object,
+    record_instances,
+    uid_of,
+    unplanned_error,
+    version_of,
+)
 from kymatui.engine.jobs.run import Progress, Run
 from kymatui.engine.plans.plan import Action, Step
 from kymatui.errors import CancelledError, KymatuiError, OutdatedError, PartlyDoneError

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from kymatui.domain.kubernetes.object_meta import OPERATOR
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
-from kymatui.domain.plans.accepted_objects import summarize_names
+from kymatui.domain.plans.backups import summarize_names
 from kymatui.engine.cluster.concurrency import WIDTH
 from kymatui.engine.cluster.kind_order import is_definition
 from kymatui.engine.cluster.ports import Cluster

@@ -30,8 +30,14 @@ from kymatui.engine.dryrun.preview import observe
 from kymatui.engine.inventory.crd_holders import NO_HOLDERS, CrdHolders, find_crd_holders
 from kymatui.engine.inventory.managed_resources import keep_reason
 from kymatui.engine.inventory.ownership_marks import bundle_owner
-from kymatui.engine.jobs.crd_deletion import UnplannedDeletions, record_instances, unplanned_error
-from kymatui.engine.jobs.object_deletion import ObjectDeletion, delete_object, uid_of
+from kymatui.engine.jobs.object_deletion import (
+    ObjectDeletion,
+    UnplannedDeletions,
+    delete_object,
+    record_instances,
+    uid_of,
+    unplanned_error,
+)
 from kymatui.engine.jobs.run import Progress, Run
 from kymatui.engine.jobs.wait import wait_until_deleted
 from kymatui.engine.plans.plan import Action, BundlePart, Intent, ObservedVersion, Plan, Step

@@ -13,7 +13,7 @@ from kymatui.domain.inventories import Inventory, InventoryItem, InventoryState,
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.ownership import Owner, OwnerKind
-from kymatui.domain.plans.accepted_objects import AcceptedObjects
+from kymatui.domain.plans.backups import AcceptedObjects
 from kymatui.engine.bundles.bundle import hooks_of
 from kymatui.engine.cluster.concurrency import WIDTH, run_for_each
 from kymatui.engine.cluster.kind_order import deletion_waves, is_definition, is_namespace

@@ -15,8 +15,7 @@ from kymatui.domain.kubernetes.managed_fields import Path, applied_entry, field_
 from kymatui.domain.kubernetes.object_meta import read_kind
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.cluster.ports import Cluster, Object
-from kymatui.engine.inventory.ownership_marks import HELM_MANAGER
-from kymatui.engine.inventory.ownership_transfer import patch_current
+from kymatui.engine.inventory.ownership_marks import HELM_MANAGER, patch_current
 
 HELM: Final = frozenset({HELM_MANAGER})
 _MISSING: Final = object()

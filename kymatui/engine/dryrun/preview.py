@@ -25,8 +25,7 @@ from kymatui.engine.dryrun.field_takeover import (
     object_after_takeover,
     patch_between,
 )
-from kymatui.engine.inventory.ownership_marks import ADOPTED_MANAGERS, HELM_MANAGER
-from kymatui.engine.inventory.ownership_transfer import is_lifecycle_manager_mark
+from kymatui.engine.inventory.ownership_marks import ADOPTED_MANAGERS, HELM_MANAGER, is_lifecycle_manager_mark
 from kymatui.engine.jobs.hooks import BEFORE_CREATION, hook_key, was_created_by_hook
 from kymatui.engine.plans.diff import FieldDiff, diff_objects, state_digest
 from kymatui.engine.plans.plan import Action, BundlePart, FieldConflict, ObservedVersion, Step

@@ -13,7 +13,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kymatui.domain.plans.cluster_name import ClusterName
+from kymatui.domain.plans.cluster_target import ClusterName
 from kymatui.domain.plans.jobs import RUNTIMES, JobState
 from kymatui.engine.jobs.identity import is_dead
 from kymatui.engine.jobs.job_progress import JobProgress, merge_progress

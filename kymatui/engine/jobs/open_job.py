@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from kymatui.domain.plans.cluster_name import ClusterName
+from kymatui.domain.plans.cluster_target import ClusterName
 from kymatui.domain.plans.jobs import JobState, end_state
 from kymatui.engine.jobs.job_progress import JobProgress, stopped_error
 from kymatui.engine.jobs.job_records import MODULE_STEP, job_progress

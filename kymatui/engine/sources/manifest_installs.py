@@ -25,7 +25,7 @@ from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.bundles.yaml_objects import read_objects
 from kymatui.engine.cluster.ports import Blobs, Object
 from kymatui.engine.plans.transforms import apply_transforms, with_images
-from kymatui.engine.sources import chart_source, kustomize_source, oci_layers
+from kymatui.engine.sources import chart_source, oci_layers, render_target
 from kymatui.engine.sources.chart_source import LoadedChart
 from kymatui.engine.sources.install_config import InstallConfig, read_configs
 from kymatui.engine.sources.oci_layers import LayerRef, Shape
@@ -117,7 +117,7 @@ class InstallReader:
     def _from_kustomization(self, name: str, url: str, path: str) -> Bundle:
         """Build an archive at a URL with the folder after `//`, else a local folder, if allowed."""
         if url:
-            return kustomize_source.from_address(url, self._blobs, name=name, namespace=self._namespace)
+            return render_target.from_address(url, self._blobs, name=name, namespace=self._namespace)
         if not path:
             raise SourceError(f"install {name}: a kustomization needs a url or a path")
         if self._folder is None:
@@ -125,9 +125,7 @@ class InstallReader:
                 f"install {name}: the kustomization {path} is outside the allowed folders of this machine",
                 hint="allow its folder with --kustomizations",
             )
-        return kustomize_source.from_path(
-            self._folder / path, name=name, namespace=self._namespace, boundary=self._folder
-        )
+        return render_target.from_path(self._folder / path, name=name, namespace=self._namespace, boundary=self._folder)
 
     # layers
 
@@ -147,7 +145,7 @@ class InstallReader:
         if layer.shape is Shape.CHART:
             chart = Chart.from_files(files)
             return self._from_chart(name, LoadedChart(chart, replace(origin, version=chart.version)))
-        built = kustomize_source.from_files(files, str(ref), name=name, namespace=self._namespace)
+        built = render_target.from_files(files, str(ref), name=name, namespace=self._namespace)
         return replace(built, origin=origin)
 
     def _ref(self, source: ImageSpec) -> LayerRef:

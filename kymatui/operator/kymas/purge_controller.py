@@ -19,7 +19,7 @@ from kymatui.domain.kubernetes.object_meta import OPERATOR, MalformedObject, rea
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
-from kymatui.domain.plans.accepted_objects import summarize_names
+from kymatui.domain.plans.backups import summarize_names
 from kymatui.engine.cluster.concurrency import WIDTH, attempt, run_for_each
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, Object, PatchKind
 from kymatui.errors import ConflictError, KymatuiError, NotFoundError, UsageError

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from kymatui.domain.kubernetes.refs import ObjectRef
-from kymatui.domain.plans.accepted_objects import summarize_names
+from kymatui.domain.plans.backups import summarize_names
 from kymatui.engine.cluster.concurrency import report_defect
 from kymatui.errors import ForbiddenError, KymatuiError
 from kymatui.operator.monitoring.metric_registry import MetricRegistry

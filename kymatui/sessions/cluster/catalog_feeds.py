@@ -16,7 +16,7 @@ from kymatui.domain.snapshot.cluster_index import INVENTORY_FEED, RELEASE_FEED
 from kymatui.domain.snapshot.snapshots import FeedState, Object, namespaced_feed
 from kymatui.engine.jobs.identity import is_dead
 from kymatui.sessions.feeds.feed_director import FeedDirector
-from kymatui.sessions.feeds.watched_kinds import (
+from kymatui.sessions.feeds.feeds import (
     DEFINITIONS,
     KYMA_KINDS,
     KYMA_NAMESPACE,

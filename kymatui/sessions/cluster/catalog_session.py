@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -12,11 +12,13 @@ from msgspec.structs import replace
 from kymatui.adapters.kube.api.client import Client
 from kymatui.adapters.kube.api.discovery import Discovery, DiscoveryCache
 from kymatui.adapters.kube.auth.connection import Connection, connect
+from kymatui.adapters.kube.objects.api_resource import ApiResource
 from kymatui.adapters.kube.transport.transport import Transport
+from kymatui.adapters.kube.watch.projections import EventFields
 from kymatui.adapters.kube.watch.watch_cache import ChangeBell
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.snapshot.missing_lists import are_settled
-from kymatui.domain.snapshot.snapshots import Feed, FeedState, Object, Snapshot
+from kymatui.domain.snapshot.snapshots import EVENTS, Feed, FeedState, Object, Snapshot, namespaced_feed
 from kymatui.errors import ForbiddenError, KymatuiError, NotFoundError, ServerError
 from kymatui.sessions.cluster.catalog_feeds import CatalogFeeds
 from kymatui.sessions.cluster.cluster_access import cluster_of, read_cluster_target, read_object
@@ -24,13 +26,9 @@ from kymatui.sessions.cluster.completion_cache import save_session_names
 from kymatui.sessions.cluster.controller_rules import read_configured_rules
 from kymatui.sessions.cluster.session_options import SessionOptions
 from kymatui.sessions.feeds.community_catalogs import CommunityCatalogs
-from kymatui.sessions.feeds.event_feeds import EventFollower
 from kymatui.sessions.feeds.feed_director import OwnedFollower
-from kymatui.sessions.feeds.feeds import Feeds, raise_gc_thresholds
-from kymatui.sessions.feeds.watched_kinds import (
-    KYMA_KINDS,
-    WORKLOADS,
-)
+from kymatui.sessions.feeds.feeds import KYMA_KINDS, WORKLOADS, Feeds, raise_gc_thresholds
+from kymatui.sessions.feeds.namespace_feeds import FollowedKind, NamespaceFollower, namespaces
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
@@ -279,3 +277,23 @@ class CatalogSession:
             self._director.wake()
         self._director.notify()
         self._bell.ring()
+
+
+__all__ = ["KEPT", "EventFollower", "feed_name"]
+
+KEPT = 1000
+"""How many events of a namespace are kept, the newest; a namespace in trouble holds tens of thousands."""
+
+
+class EventFollower(NamespaceFollower):
+    """Events of core/v1."""
+
+    def followed_kinds(self, refs: tuple[ObjectRef, ...]) -> Iterator[FollowedKind]:
+        """Yield the Event feeds of core/v1, which every API server serves; needs no discovery."""
+        resource = ApiResource("", "v1", "Event", "events", True, ("get", "list", "watch"))
+        for namespace in namespaces(refs):
+            yield FollowedKind(resource, namespace, EventFields, KEPT)
+
+
+def feed_name(namespace: str) -> str:
+    return namespaced_feed(EVENTS, namespace)

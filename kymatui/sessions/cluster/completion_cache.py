@@ -73,7 +73,7 @@ def _only_names(words: Iterable[str]) -> list[str]:
 def save_session_names(key: object, snapshot: Snapshot) -> None:
     """Keep what a session saw, where it saw the templates at all."""
     from kymatui.domain.snapshot.snapshots import FeedState
-    from kymatui.sessions.feeds.watched_kinds import KYMA_KINDS
+    from kymatui.sessions.feeds.feeds import KYMA_KINDS
 
     feed = snapshot.feeds.get(KYMA_KINDS[1].feed)
     if feed is not None and feed.state is FeedState.LIVE:

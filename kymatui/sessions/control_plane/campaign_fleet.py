@@ -20,7 +20,7 @@ from kymatui.sessions.control_plane.shared_feeds import ControlPlane
 
 if TYPE_CHECKING:
     from kymatui.domain.kyma_edit.module_edit import ModuleEdit
-    from kymatui.domain.plans.cluster_name import ClusterName
+    from kymatui.domain.plans.cluster_target import ClusterName
     from kymatui.engine.cluster.ports import Cluster
     from kymatui.sessions.cluster.session_options import RemoteOptions
 

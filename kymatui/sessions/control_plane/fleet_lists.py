@@ -16,8 +16,7 @@ from kymatui.domain.snapshot.missing_lists import ListGap, UnknownFact
 from kymatui.errors import ClusterError, ForbiddenError, NotFoundError
 from kymatui.sessions.cluster.cluster_access import open_cluster, require_namespace
 from kymatui.sessions.control_plane.runtime_completion import save_runtime_names
-from kymatui.sessions.feeds.feeds import raise_gc_thresholds
-from kymatui.sessions.feeds.watched_kinds import KYMA_KINDS, OPERATOR, WatchedKind
+from kymatui.sessions.feeds.feeds import KYMA_KINDS, OPERATOR, WatchedKind, raise_gc_thresholds
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.api.client import Client

@@ -21,8 +21,7 @@ from kymatui.errors import ForbiddenError, KymatuiError, NotFoundError, ServerEr
 from kymatui.sessions.cluster.cluster_access import read_cluster_target
 from kymatui.sessions.control_plane.runtime_completion import save_runtime_names
 from kymatui.sessions.feeds.feed_director import FeedDirector
-from kymatui.sessions.feeds.feeds import Feeds, raise_gc_thresholds
-from kymatui.sessions.feeds.watched_kinds import KYMA_KINDS, WatchedKind
+from kymatui.sessions.feeds.feeds import KYMA_KINDS, Feeds, WatchedKind, raise_gc_thresholds
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster

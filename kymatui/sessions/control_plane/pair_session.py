@@ -18,7 +18,7 @@ from kymatui.sessions.control_plane.runtime_clients import owner_kyma
 from kymatui.sessions.control_plane.runtime_completion import save_pair_names
 from kymatui.sessions.control_plane.runtime_connector import CONNECT_SECONDS
 from kymatui.sessions.control_plane.runtime_session import LOOK, RuntimeSession
-from kymatui.sessions.feeds.watched_kinds import KYMA_KINDS
+from kymatui.sessions.feeds.feeds import KYMA_KINDS
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.objects.api_resource import ApiResource

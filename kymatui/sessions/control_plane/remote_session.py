@@ -21,8 +21,7 @@ from kymatui.sessions.control_plane.runtime_clients import owner_kyma
 from kymatui.sessions.control_plane.runtime_connector import CONNECT_SECONDS
 from kymatui.sessions.control_plane.runtime_session import RuntimeSession
 from kymatui.sessions.control_plane.watcher_objects import read_control_side
-from kymatui.sessions.feeds.feeds import Feeds
-from kymatui.sessions.feeds.watched_kinds import KYMA_KINDS
+from kymatui.sessions.feeds.feeds import KYMA_KINDS, Feeds
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster

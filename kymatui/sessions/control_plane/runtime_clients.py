@@ -26,7 +26,7 @@ from kymatui.domain.snapshot.runtime_access import (
     find_runtime_access,
 )
 from kymatui.errors import ConfigurationError, ForbiddenError
-from kymatui.sessions.feeds.watched_kinds import KYMA_KINDS, KYMA_NAMESPACE
+from kymatui.sessions.feeds.feeds import KYMA_KINDS, KYMA_NAMESPACE
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.transport.request_guard import RequestGuard

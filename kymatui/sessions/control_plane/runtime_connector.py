@@ -18,7 +18,7 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.errors import CancelledError, ConfigurationError, ForbiddenError, UnreachableError
 from kymatui.sessions.cluster.catalog_session import CatalogSession
 from kymatui.sessions.control_plane.runtime_clients import owner_kyma, read_access_secret
-from kymatui.sessions.feeds.watched_kinds import KYMA_KINDS
+from kymatui.sessions.feeds.feeds import KYMA_KINDS
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster

@@ -30,8 +30,7 @@ from kymatui.sessions.cluster.controller_rules import read_configured_rules
 from kymatui.sessions.cluster.session_options import SessionOptions
 from kymatui.sessions.control_plane.runtime_connector import CONNECT_SECONDS, RuntimeConnector
 from kymatui.sessions.control_plane.watcher_objects import read_control_side, read_runtime_side
-from kymatui.sessions.feeds.feeds import Feeds
-from kymatui.sessions.feeds.watched_kinds import KYMA_KINDS, KYMA_NAMESPACE, WatchedKind
+from kymatui.sessions.feeds.feeds import KYMA_KINDS, KYMA_NAMESPACE, Feeds, WatchedKind
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.api.client import Client

@@ -16,8 +16,7 @@ from kymatui.domain.snapshot.snapshots import Feed, FeedState, Object
 from kymatui.errors import NotFoundError, UnreachableError
 from kymatui.sessions.cluster.cluster_access import open_cluster
 from kymatui.sessions.cluster.controller_rules import read_controller_rules
-from kymatui.sessions.feeds.feeds import Feeds
-from kymatui.sessions.feeds.watched_kinds import KYMA_KINDS
+from kymatui.sessions.feeds.feeds import KYMA_KINDS, Feeds
 
 if TYPE_CHECKING:
     from kymatui.sessions.cluster.session_options import SessionOptions

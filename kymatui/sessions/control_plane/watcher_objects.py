@@ -12,7 +12,7 @@ from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
 from kymatui.domain.remote.watcher_chains import ControlPlaneObjects, RuntimeObjects
 from kymatui.domain.remote.watcher_routes import TLS_SECRET, WEBHOOK
 from kymatui.errors import ClusterError, NotFoundError
-from kymatui.sessions.feeds.watched_kinds import WatchedKind
+from kymatui.sessions.feeds.feeds import WatchedKind
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster

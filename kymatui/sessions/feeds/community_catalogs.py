@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 
-from kymatui.adapters.http.safe_urls import redact_url
+from kymatui.adapters.http.web_session import redact_url
 from kymatui.domain.kubernetes.backoff import Backoff
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.snapshot.snapshots import CATALOG_FEED, Feed, FeedState, Object

@@ -13,11 +13,11 @@ from kymatui.adapters.kube.watch.projections import MetadataOnly, StatusOnly, Wo
 from kymatui.domain.kubernetes.backoff import Backoff
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.modules.readiness import unready_managers
-from kymatui.domain.snapshot.read_cache import ReadCache
+from kymatui.domain.snapshot.snapshots import ReadCache
 from kymatui.engine.cluster.logins import WaitLimit
 from kymatui.errors import KymatuiError, as_kymatui_error, is_busy
+from kymatui.sessions.feeds.feeds import KYMA_KINDS, WATCHED_KINDS, WORKLOADS
 from kymatui.sessions.feeds.namespace_feeds import NAMESPACES, FollowedKind, NamespaceFollower, namespaces
-from kymatui.sessions.feeds.watched_kinds import KYMA_KINDS, WATCHED_KINDS, WORKLOADS
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.api.discovery import Discovery

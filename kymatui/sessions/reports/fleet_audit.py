@@ -44,8 +44,7 @@ from kymatui.sessions.control_plane.fleet_lists import list_kind
 from kymatui.sessions.control_plane.pair_session import kyma_resource
 from kymatui.sessions.control_plane.runtime_connector import CONNECT_SECONDS, RuntimeConnector
 from kymatui.sessions.control_plane.watcher_objects import read_control_side, read_runtime_side
-from kymatui.sessions.feeds.feeds import raise_gc_thresholds
-from kymatui.sessions.feeds.watched_kinds import KYMA_KINDS, WatchedKind
+from kymatui.sessions.feeds.feeds import KYMA_KINDS, WatchedKind, raise_gc_thresholds
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.objects.api_resource import ApiResource

@@ -1,4 +1,4 @@
-"""The maintenance windows of a control plane's runtimes; no runtime is asked."""
+"""What a control plane says of its runtimes: maintenance windows and watchers; no runtime is asked."""
 
 from __future__ import annotations
 
@@ -11,18 +11,21 @@ from kymatui.domain.fleet.maintenance import Maintenance, runtime_maintenance
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings
 from kymatui.domain.kyma.template_index import TemplateIndex, index_templates
+from kymatui.domain.remote.watcher_chains import build_chains
 from kymatui.domain.snapshot.missing_lists import ListGap, UnknownFact
 from kymatui.errors import ForbiddenError, NotFoundError
 from kymatui.sessions.cluster.cluster_access import open_cluster, require_namespace
 from kymatui.sessions.cluster.controller_rules import read_controller_rules
 from kymatui.sessions.control_plane.fleet_lists import list_kind
-from kymatui.sessions.control_plane.pair_session import find_runtime
-from kymatui.sessions.feeds.feeds import raise_gc_thresholds
-from kymatui.sessions.feeds.watched_kinds import KYMA_KINDS, WatchedKind
+from kymatui.sessions.control_plane.pair_session import find_runtime, open_pair
+from kymatui.sessions.control_plane.watcher_objects import read_control_side
+from kymatui.sessions.feeds.feeds import KYMA_KINDS, WatchedKind, raise_gc_thresholds
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+    from kymatui.domain.remote.watcher_chains import WatcherChain
     from kymatui.sessions.cluster.session_options import RemoteOptions, SessionOptions
+
 
 _KYMAS, _TEMPLATES, _METAS, _ = KYMA_KINDS
 
@@ -81,3 +84,22 @@ def _listed(
         return [], None
     except ForbiddenError as error:
         return [], UnknownFact(ListGap.FORBIDDEN, (fixed.feed,), str(error))
+
+
+def read_chains(options: RemoteOptions, timeout: float) -> tuple[WatcherChain, ...]:
+    """Return every Watcher's chain, with a runtime to its end. Raise what keeps a cluster from being reached."""
+    if options.runtime or options.by_hand is not None:
+        pair = open_pair(options)
+        try:
+            pair.start(lambda: None)
+            pair.wait_connected(timeout)
+            return pair.chains()
+        finally:
+            pair.close()
+    home = open_cluster(options.control)
+    try:
+        if options.control.namespace:
+            require_namespace(home, options.control.namespace)
+        return build_chains(read_control_side(home), None)
+    finally:
+        home.client.transport.close()

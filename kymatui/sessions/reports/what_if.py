@@ -35,8 +35,7 @@ from kymatui.errors import ForbiddenError, InvalidError, NotFoundError, UnknownN
 from kymatui.sessions.cluster.cluster_access import open_cluster, require_namespace
 from kymatui.sessions.cluster.controller_rules import read_configured_rules, read_controller_rules
 from kymatui.sessions.control_plane.fleet_lists import list_kind
-from kymatui.sessions.feeds.feeds import raise_gc_thresholds
-from kymatui.sessions.feeds.watched_kinds import KYMA_KINDS
+from kymatui.sessions.feeds.feeds import KYMA_KINDS, raise_gc_thresholds
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.api.client import Client

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kymatui.actions.session import Session
-from kymatui.domain.snapshot.read_cache import ReadCache
-from kymatui.domain.snapshot.snapshots import Feed, FeedState
+from kymatui.domain.snapshot.snapshots import Feed, FeedState, ReadCache
 from kymatui.engine.cluster.logins import LOGINS
 from kymatui.errors import KymatuiError
 from kymatui.ui.connection.cluster_link import (

@@ -23,7 +23,7 @@ from kymatui.actions.components.template_component import template_location
 from kymatui.actions.modules.signatures import SignatureOptions, read_trust
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.module_templates import ModuleTemplate
-from kymatui.domain.modules.module_signature import ModuleSignature, SignatureStatus
+from kymatui.domain.modules.state_checks import ModuleSignature, SignatureStatus
 from kymatui.domain.snapshot.cluster_index import index_cluster
 from kymatui.domain.snapshot.snapshots import Snapshot
 from kymatui.engine.sources.artifact_store import ContentStore

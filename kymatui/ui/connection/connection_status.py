@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.snapshot.snapshots import CATALOG_FEED, LOGIN_REJECTED, Feed, FeedState, is_namespaced_feed
 from kymatui.errors import KymatuiError, UnauthorizedError
+from kymatui.moments import format_duration
 
 OUT_OF_DATE = "the data is out of date"
 

@@ -14,9 +14,8 @@ from kymatui.actions.components.signature_reader import (
 from kymatui.actions.modules.signatures import signature_reader
 from kymatui.domain.catalog.rows import Catalog
 from kymatui.domain.kubernetes.terminal_text import sanitize
-from kymatui.domain.modules.module_signature import ModuleSignature, SignatureStatus
-from kymatui.domain.snapshot.read_cache import ReadCache
-from kymatui.domain.snapshot.snapshots import Snapshot
+from kymatui.domain.modules.state_checks import ModuleSignature, SignatureStatus
+from kymatui.domain.snapshot.snapshots import ReadCache, Snapshot
 from kymatui.sessions.fetching import FetchOptions
 from kymatui.sessions.registries import open_registries
 

@@ -16,7 +16,7 @@ from kymatui.actions.modules.module_sources import ModuleSource
 from kymatui.domain.kyma.kymas import Policy
 from kymatui.domain.plans.jobs import VALUES_LEFT_OUT, JobPurpose, module_key
 from kymatui.domain.plans.plan_preview import PreviewVerdict
-from kymatui.engine.plans.plan_json import plan_to_json
+from kymatui.engine.plans.plan import plan_to_json
 from kymatui.errors import ConfigurationError, RefusedError
 from kymatui.sessions.install_port import SessionInstallPort
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen

@@ -30,8 +30,7 @@ from kymatui.ui.viewmodels.display_text import as_screen_commands
 if TYPE_CHECKING:
     from kymatui.actions.jobs import JobRunner, JobSpec
     from kymatui.actions.session import Session
-    from kymatui.domain.plans.cluster_name import ClusterName
-    from kymatui.domain.plans.cluster_target import ClusterTarget
+    from kymatui.domain.plans.cluster_target import ClusterName, ClusterTarget
     from kymatui.domain.plans.jobs import Job
     from kymatui.engine.jobs.job_records import JobRecord
     from kymatui.ui.base.screen_app import ScreenApp
@@ -57,7 +56,7 @@ def _job_cluster(session: Session) -> ClusterName:
 def _interrupted_jobs(view: ClusterView) -> tuple[JobRecord, ...]:
     """Return the interrupted jobs on the cluster of a view, which is asked only if this machine has any."""
     from kymatui.adapters.files.job_journals import interrupted
-    from kymatui.engine.cluster.cluster_identity import name_cluster
+    from kymatui.engine.cluster.ports import name_cluster
     from kymatui.engine.jobs.job_records import of_cluster
 
     if not interrupted():

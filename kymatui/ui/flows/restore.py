@@ -24,7 +24,7 @@ from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.plans.backups import DeletionBackups
 from kymatui.domain.plans.jobs import JobPurpose, module_key
 from kymatui.domain.plans.plan_preview import PreviewVerdict
-from kymatui.engine.cluster.cluster_identity import cluster_identity
+from kymatui.engine.cluster.ports import cluster_identity
 from kymatui.errors import ConfigurationError
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen

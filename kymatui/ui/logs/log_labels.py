@@ -8,11 +8,11 @@ from itertools import takewhile
 from msgspec import Struct
 
 from kymatui.actions.logs import LogState, LogStatus
-from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.logs.log_query import LogOptions
 from kymatui.domain.logs.log_sources import LogSource, ModuleLogs
+from kymatui.moments import format_duration
 
 _LONGEST = 30  # cells before each line; the end of a Pod's name is what differs
 

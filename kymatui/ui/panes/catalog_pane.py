@@ -23,7 +23,7 @@ from kymatui.ui.widgets.view_tabs import Tab
 
 if TYPE_CHECKING:
     from kymatui.domain.catalog.rows import Catalog
-    from kymatui.domain.modules.module_signature import ModuleSignature
+    from kymatui.domain.modules.state_checks import ModuleSignature
     from kymatui.ui.base.screen_app import ScreenApp
 
 

@@ -10,8 +10,14 @@ from typing import Any
 
 import pytest
 
-from kymatui.adapters.kube.api.discovery import LIFETIME, Discovery, DiscoveryCache
-from kymatui.adapters.kube.api.discovery_documents import ServedResources, read_resources, read_versions
+from kymatui.adapters.kube.api.discovery import (
+    LIFETIME,
+    Discovery,
+    DiscoveryCache,
+    ServedResources,
+    read_resources,
+    read_versions,
+)
 from kymatui.adapters.kube.objects.api_resource import ApiResource
 from kymatui.adapters.kube.transport.transport import Answer
 from kymatui.domain.kubernetes.refs import GroupVersionKind

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from kymatui.adapters.http import size_limits
 from kymatui.adapters.http.response_body import json_weight
 from kymatui.adapters.kube.api.client import Client
-from kymatui.adapters.kube.objects import chunked_list
+from kymatui.adapters.kube.objects import decoder
 from kymatui.adapters.kube.objects.api_resource import ApiResource
 from kymatui.adapters.kube.objects.memory_budget import BudgetClaim, MemoryBudget, open_budget
 from kymatui.adapters.kube.transport import streams
@@ -129,7 +129,7 @@ def test_a_continue_token_that_repeats_ends_the_list() -> None:
     ],
 )
 def test_an_endless_list_ends(monkeypatch: pytest.MonkeyPatch, limit: str, most: int, message: str) -> None:
-    monkeypatch.setattr(chunked_list, limit, most)
+    monkeypatch.setattr(decoder, limit, most)
     with pytest.raises(OversizedAnswerError, match=message):
         listed(hostile.endless_list)
 

@@ -10,7 +10,7 @@ import tarfile
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kymatui.engine.sources.component_artifact import (
+from kymatui.engine.sources.component_source import (
     CONFIG_TYPE,
     DESCRIPTOR_TYPE,
     MANIFEST_TYPE,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kymatui.engine.bundles import raw_yaml
+from kymatui.engine.bundles import yaml_objects
 from kymatui.errors import SourceError
 from tests.engine.sources.fetching import StoredBlobs
 
@@ -14,7 +14,7 @@ ONE = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\n"
 
 
 def test_a_text_becomes_a_bundle() -> None:
-    bundle = raw_yaml.from_text(ONE % "a", name="m", namespace="n")
+    bundle = yaml_objects.from_text(ONE % "a", name="m", namespace="n")
     assert (bundle.name, bundle.namespace, bundle.origin.kind) == ("m", "n", "raw")
     assert bundle.origin.digest.startswith("sha256:")
     assert [one["metadata"]["name"] for one in bundle.objects] == ["a"]
@@ -25,9 +25,9 @@ def test_a_folder_is_read_by_names_and_other_files_are_left_alone(tmp_path: Path
         (tmp_path / name).write_text(ONE % name[0] if name != "README.md" else "# : [")
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "d.yaml").write_text(ONE % "d")
-    flat = raw_yaml.from_path(tmp_path, name="m")
+    flat = yaml_objects.from_path(tmp_path, name="m")
     assert [one["metadata"]["name"] for one in flat.objects] == ["a", "b", "c"]
-    deep = raw_yaml.from_path(tmp_path, name="m", recursive=True)
+    deep = yaml_objects.from_path(tmp_path, name="m", recursive=True)
     assert [one["metadata"]["name"] for one in deep.objects] == ["a", "b", "c", "d"]
     assert flat.origin.digest != deep.origin.digest
 
@@ -35,14 +35,14 @@ def test_a_folder_is_read_by_names_and_other_files_are_left_alone(tmp_path: Path
 def test_of_an_object_in_two_files_the_first_stays(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(ONE % "x" + "data: {from: a}\n")
     (tmp_path / "b.yaml").write_text(ONE % "x" + "data: {from: b}\n")
-    assert [one["data"]["from"] for one in raw_yaml.from_path(tmp_path, name="m").objects] == ["a"]
+    assert [one["data"]["from"] for one in yaml_objects.from_path(tmp_path, name="m").objects] == ["a"]
 
 
 def test_the_digest_of_a_folder_does_not_depend_on_where_it_is(tmp_path: Path) -> None:
     for folder in ("one", "two"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "a.yaml").write_text(ONE % "x")
-    one, two = (raw_yaml.from_path(tmp_path / folder, name="m").origin.digest for folder in ("one", "two"))
+    one, two = (yaml_objects.from_path(tmp_path / folder, name="m").origin.digest for folder in ("one", "two"))
     assert one == two
 
 
@@ -50,20 +50,20 @@ def test_a_file_that_is_wrong_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(ONE % "x")
     (tmp_path / "b.yaml").write_text("a: b\n\tc: d\n")
     with pytest.raises(SourceError, match=r"b\.yaml: document 1: line 2"):
-        raw_yaml.from_path(tmp_path, name="m")
+        yaml_objects.from_path(tmp_path, name="m")
 
 
 @pytest.mark.parametrize(("name", "words"), [("missing.yaml", "No such file"), (".", "has no .yaml")])
 def test_what_is_not_there(tmp_path: Path, name: str, words: str) -> None:
     with pytest.raises(SourceError, match=words):
-        raw_yaml.from_path(tmp_path / name, name="m")
+        yaml_objects.from_path(tmp_path / name, name="m")
 
 
 def test_an_address_is_told_without_its_secrets() -> None:
     address = "https://user:word@example.io/m.yaml?token=abc#x"
-    bundle = raw_yaml.from_url(address, StoredBlobs(urls={address: (ONE % "a").encode()}), name="m")
+    bundle = yaml_objects.from_url(address, StoredBlobs(urls={address: (ONE % "a").encode()}), name="m")
     assert bundle.origin.address == "https://example.io/m.yaml"
     with pytest.raises(SourceError) as caught:
-        raw_yaml.from_url(address, StoredBlobs(urls={address: b"kind: [\n"}), name="m")
+        yaml_objects.from_url(address, StoredBlobs(urls={address: b"kind: [\n"}), name="m")
     assert "word" not in str(caught.value)
     assert "abc" not in str(caught.value)

@@ -13,8 +13,16 @@ from msgspec import Struct
 
 from kymatui.adapters.kube.api.discovery import Discovery
 from kymatui.adapters.kube.objects.api_resource import ApiResource
-from kymatui.adapters.kube.objects.chunked_list import PAGE, Page, PagedList
-from kymatui.adapters.kube.objects.decoder import Decoder, Object, checked, read_object, read_typed
+from kymatui.adapters.kube.objects.decoder import (
+    PAGE,
+    Decoder,
+    Object,
+    Page,
+    PagedList,
+    checked,
+    read_object,
+    read_typed,
+)
 from kymatui.adapters.kube.objects.memory_budget import BudgetClaim, open_budget, weigh_all
 from kymatui.adapters.kube.transport.heartbeat import Heartbeat
 from kymatui.adapters.kube.transport.streams import AnswerStream

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from kymatui.adapters.http.safe_urls import redact_url
+from kymatui.adapters.http.web_session import redact_url
 from kymatui.adapters.kube.auth.credentials import authentication_kind, read_user
 from kymatui.adapters.kube.auth.endpoint import read_endpoint
 from kymatui.adapters.kube.auth.kubeconfig import (

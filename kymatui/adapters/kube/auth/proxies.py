@@ -14,7 +14,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from msgspec import Struct
 
-from kymatui.adapters.http.safe_urls import parts_of, redact_url
+from kymatui.adapters.http.web_session import parts_of, redact_url
 from kymatui.errors import ConfigurationError
 from kymatui.structs import repr_without
 

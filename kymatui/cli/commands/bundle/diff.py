@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import Any, Final
 
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.registry_options import add_mapping, located_component
-from kymatui.cli.output.plan_changes import MARKS, change_json
+from kymatui.cli.output.plan_changes import change_json
 from kymatui.cli.output.printing import document, print_line, print_text
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
+from kymatui.domain.versions.version_diff import ChangeKind
 from kymatui.publishing.diff import ComponentDiff, diff_components
 from kymatui.sessions.registries import open_registries
+
+_MARKS: Final = {ChangeKind.ADDED: "+", ChangeKind.REMOVED: "-", ChangeKind.CHANGED: "~"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +44,7 @@ def print_diff(diff: ComponentDiff) -> None:
         print_text("")
         print_line(f"{name} ({format_count(len(changes), 'difference')})")
         for change in changes:
-            print_line(sanitize(f"  {MARKS[change.kind]} {change.line}"))
+            print_line(sanitize(f"  {_MARKS[change.kind]} {change.line}"))
     if not diff.sections:
         print_text("no differences")
 

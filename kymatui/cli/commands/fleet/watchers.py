@@ -25,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from kymatui.cli.session_arguments import remote_options_of
-    from kymatui.sessions.reports.watcher_report import read_chains
+    from kymatui.sessions.reports.maintenance import read_chains
 
     options, _ = remote_options_of(args, args.runtime or "", read_only=True)
     printer, status = ListPrinter(args), 0

@@ -35,7 +35,7 @@ from kymatui.lists.catalog_cells import CatalogEntry
 if TYPE_CHECKING:
     from kymatui.actions.session import Session
     from kymatui.domain.catalog.rows import Catalog
-    from kymatui.domain.modules.module_signature import ModuleSignature
+    from kymatui.domain.modules.state_checks import ModuleSignature
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -21,7 +21,7 @@ from kymatui.domain.catalog.module_events import (
     unlisted_events,
 )
 from kymatui.domain.snapshot.object_index import index_objects
-from kymatui.domain.snapshot.read_cache import ReadCache
+from kymatui.domain.snapshot.snapshots import ReadCache
 from kymatui.errors import ForbiddenError, ServerError, UnknownNameError, UnreachableError
 from kymatui.lists.columns import row_document
 from kymatui.lists.module import EVENT_COLUMNS, event_subject

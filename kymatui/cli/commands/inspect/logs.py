@@ -22,7 +22,7 @@ from kymatui.domain.logs.log_query import LogOptions
 from kymatui.domain.logs.log_sources import LogSource, ModuleLogs, choose_sources, find_logs, log_roots
 from kymatui.domain.snapshot.missing_lists import ListGap, UnknownFact
 from kymatui.domain.snapshot.object_index import ObjectIndex, index_objects
-from kymatui.domain.snapshot.read_cache import ReadCache
+from kymatui.domain.snapshot.snapshots import ReadCache
 from kymatui.errors import (
     ForbiddenError,
     KymatuiError,

@@ -17,7 +17,7 @@ from kymatui.cli.options.direct_install import add_intent, add_running, add_sour
 from kymatui.cli.output.install_results import print_plan
 from kymatui.cli.output.printing import print_line, print_message
 from kymatui.engine.apply import planner
-from kymatui.engine.cluster.cluster_identity import cluster_identity
+from kymatui.engine.cluster.ports import cluster_identity
 from kymatui.engine.jobs.run import SystemClock
 from kymatui.errors import RefusedError
 

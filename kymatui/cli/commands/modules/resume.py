@@ -15,8 +15,8 @@ from kymatui.cli.options.recorded_jobs import resume_args
 from kymatui.cli.output.printing import document, markdown, print_line, print_text, table
 from kymatui.cli.session_arguments import is_remote, session_options_of
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
-from kymatui.domain.plans.cluster_name import ClusterName
-from kymatui.engine.cluster.cluster_identity import name_cluster
+from kymatui.domain.plans.cluster_target import ClusterName
+from kymatui.engine.cluster.ports import name_cluster
 from kymatui.engine.jobs.job_records import JobRecord, of_cluster
 from kymatui.errors import RefusedError, UnknownNameError, UsageError
 from kymatui.sessions.cluster.cluster_access import open_cluster

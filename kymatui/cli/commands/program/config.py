@@ -9,8 +9,8 @@ from pathlib import Path
 from kymatui.cli.output.printing import document, print_line, print_text
 from kymatui.errors import UnknownNameError, UsageError
 from kymatui.settings.config_file import config_path, load_settings, read_file
+from kymatui.settings.option_edit import as_toml
 from kymatui.settings.options_schema import OPTIONS, json_schema
-from kymatui.settings.toml_output import as_toml
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

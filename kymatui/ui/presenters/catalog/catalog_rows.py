@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 
 from kymatui.domain.catalog.rows import Catalog, ModuleRow
-from kymatui.domain.modules.module_signature import ModuleSignature
+from kymatui.domain.modules.state_checks import ModuleSignature
 from kymatui.lists.catalog import COLUMNS, OFFERED
 from kymatui.lists.catalog_cells import CatalogEntry
 from kymatui.lists.columns import cells_of

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kymatui.domain.catalog.change_history import ModuleChange
-from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.states import parse_state
 from kymatui.lists.catalog_cells import TONES
 from kymatui.lists.columns import ABSENT, SIGNS, Cell, Column
+from kymatui.moments import format_duration
 from kymatui.ui.viewmodels.display_text import clock_time
 from kymatui.ui.viewmodels.row_list import Row
 

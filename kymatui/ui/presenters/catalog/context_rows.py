@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.lists.columns import ABSENT, SIGNS, Cell, Column
+from kymatui.moments import format_duration
 from kymatui.ui.viewmodels.row_list import Row
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ from typing import Final
 from msgspec import Struct, field
 
 from kymatui.domain.fleet.maintenance import DowntimeUpgrade, Maintenance
-from kymatui.domain.kubernetes.durations import format_duration, next_text
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.kyma.maintenance_windows import MaintenanceWindow
 from kymatui.domain.remote.catalog_sync import SyncEntry, SyncPlan, SyncStatus
@@ -25,6 +24,7 @@ from kymatui.lists.control_plane import (
     health_order,
     sync_order,
 )
+from kymatui.moments import format_duration, next_text
 from kymatui.ui.presenters.fleet.runtime_rows import key_text
 from kymatui.ui.viewmodels.display_text import clock_time
 from kymatui.ui.viewmodels.row_list import Row

@@ -13,13 +13,13 @@ from kymatui.domain.fleet.fleet_tracker import MANIFEST, FleetChange, FleetSnaps
 from kymatui.domain.fleet.pending_actions import Catalogs, PendingAction, malformed_action, runtime_reason
 from kymatui.domain.fleet.runtimes import Runtime, VersionCounts, version_matrix
 from kymatui.domain.fleet.short_names import short_names
-from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma.states import State, state_rank
 from kymatui.lists.catalog_cells import TONES
 from kymatui.lists.columns import ABSENT, SIGNS, Cell, Column, cells_of, on_screen
 from kymatui.lists.fleet import VERSION_COLUMNS, runtime_state_cell
+from kymatui.moments import format_duration
 from kymatui.ui.presenters.catalog.change_rows import value_cell
 from kymatui.ui.presenters.fleet.runtime_rows import RuntimeFilter, actor_words, key_text
 from kymatui.ui.viewmodels.display_text import clock_time

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from kymatui.actions.components.component_facts import ShownComponent, component_facts
 from kymatui.domain.kubernetes.terminal_text import sanitize
-from kymatui.domain.modules.module_signature import ModuleSignature, SignatureStatus
+from kymatui.domain.modules.state_checks import ModuleSignature, SignatureStatus
 from kymatui.lists.catalog_cells import SIGNATURE_TONES
 from kymatui.lists.columns import ABSENT, Cell, Column
 from kymatui.ui.viewmodels.display_text import Fact

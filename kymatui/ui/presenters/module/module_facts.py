@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from kymatui.domain.catalog.rows import Catalog, CheckedResource, ModuleRow
 from kymatui.domain.installed import InstallationPhase
 from kymatui.domain.kubernetes.conditions import Condition, read_conditions
-from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.terminal_text import sanitize
@@ -21,6 +20,7 @@ from kymatui.domain.versions.evidence import Evidence
 from kymatui.domain.versions.messages import channel_source_words, drift_words, note_words, refusal_words, source_words
 from kymatui.lists.catalog_cells import TONES, format_age, state_cell
 from kymatui.lists.columns import ABSENT, SIGNS
+from kymatui.moments import format_duration
 from kymatui.ui.viewmodels.display_text import Fact
 
 

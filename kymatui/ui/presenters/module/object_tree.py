@@ -9,12 +9,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kymatui.domain.catalog.object_tree import NodeRole, ObjectTree, ObjectVisibility, TreeNode
-from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.states import State, worst_state
 from kymatui.lists.catalog_cells import TONES
 from kymatui.lists.columns import SIGNS, Cell, Column
+from kymatui.moments import format_duration
 from kymatui.ui.viewmodels.row_list import Row
 
 COLUMNS = (

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.kyma.kyma_keeper import with_keeper
 from kymatui.domain.ownership import describe_objects
-from kymatui.domain.plans.accepted_objects import summarize_names
+from kymatui.domain.plans.backups import summarize_names
 from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine
 from kymatui.engine.deletion.deletion_state import (
     DeletionState,
@@ -24,6 +23,7 @@ from kymatui.engine.deletion.deletion_state import (
 from kymatui.engine.inventory.managed_resources import ManagedObject
 from kymatui.engine.plans.plan import Action, Step
 from kymatui.lists.columns import Cell, Column
+from kymatui.moments import format_duration
 from kymatui.ui.viewmodels.display_text import as_screen_commands, shorten_path
 from kymatui.ui.viewmodels.row_list import Row
 

@@ -11,7 +11,7 @@ from kymatui.actions.modules.manifest import ManifestProposal
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.plans.direct_install import is_lower_version
 from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine
-from kymatui.engine.apply.plan_refusals import group_reasons
+from kymatui.engine.apply.planner import group_reasons
 from kymatui.engine.deletion.prune_plan import describe_backup
 from kymatui.engine.plans.diff import FieldDiff
 from kymatui.engine.plans.plan import Action, Plan, Step

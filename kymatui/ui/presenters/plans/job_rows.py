@@ -6,12 +6,12 @@ import re
 import time
 from collections.abc import Iterable, Iterator
 
-from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.plans.jobs import Job, JobState, JobStep, StepState
 from kymatui.engine.jobs.job_records import JobRecord
 from kymatui.lists.columns import SIGNS, Cell, Column
+from kymatui.moments import format_duration
 from kymatui.ui.viewmodels.display_text import clock_time
 from kymatui.ui.viewmodels.row_list import Row
 
