@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kymatui.domain.kubernetes.managed_fields import finalizer_owners, manual_finalizer_owners
 from kymatui.domain.kubernetes.object_meta import GARBAGE_COLLECTION, parse_time
 from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kyma.manifests import Manifest, read_manifest
+from kymatui.domain.modules.risks import is_stuck, stuck_words
 from kymatui.engine.cluster.ports import Cluster, Object, PatchKind
 from kymatui.engine.deletion.deletion_state import DeletionState, explain_finalizers
 from kymatui.engine.jobs.journal import NO_JOURNAL, Journal
@@ -19,6 +22,7 @@ class BlockedObject(Struct, frozen=True):
     since       when its deletion was asked for, in seconds of the Unix clock
     finalizers  each with the field manager that set it, "" where nobody is known
     expected    what keeps them, or who has to remove them
+    cluster     where the object is
     """
 
     ref: ObjectRef
@@ -27,6 +31,7 @@ class BlockedObject(Struct, frozen=True):
     since: float | None
     finalizers: tuple[tuple[str, str], ...]
     expected: str
+    cluster: Cluster
 
     @property
     def typed(self) -> str:
@@ -34,17 +39,25 @@ class BlockedObject(Struct, frozen=True):
         return self.ref.path
 
 
-def blocked_objects(state: DeletionState, cluster: Cluster) -> tuple[BlockedObject, ...]:
+def blocked_objects(state: DeletionState, cluster: Cluster, manifests_on: Cluster) -> tuple[BlockedObject, ...]:
     """Return the objects in deletion that are held, the oldest first; the module's own last, as it waits for the
     rest.
+
+    The Manifest, which is on the cluster `manifests_on`, is one of them if lifecycle-manager never releases it.
     """
     refs = [managed.ref for managed in state.stuck]
     if state.uninstall is not None:
         refs += [step.ref for step in state.uninstall.steps]
     bodies = ((ref, cluster.get(ref)) for ref in dict.fromkeys(refs))
-    blocked = [_held(ref, body, state) for ref, body in bodies if body is not None and _is_held(body)]
+    blocked = [_held(ref, body, state, cluster) for ref, body in bodies if body is not None and _is_held(body)]
     own = {managed.ref for managed in state.remaining.ours}
-    return tuple(sorted(blocked, key=lambda held: (held.ref in own, held.since or 0.0)))
+    blocked.sort(key=lambda held: (held.ref in own, held.since or 0.0))
+    raw = manifests_on.get(state.manifest) if state.manifest is not None else None
+    manifest = read_manifest(raw) if raw is not None else None
+    if raw is not None and isinstance(manifest, Manifest) and is_stuck(manifest):
+        held = _held(manifest.ref, raw, state, manifests_on)
+        blocked.append(replace(held, expected=stuck_words(manifest)))
+    return tuple(blocked)
 
 
 def _is_held(body: Object) -> bool:
@@ -52,7 +65,7 @@ def _is_held(body: Object) -> bool:
     return bool(body["metadata"].get("deletionTimestamp") and finalizers)
 
 
-def _held(ref: ObjectRef, body: Object, state: DeletionState) -> BlockedObject:
+def _held(ref: ObjectRef, body: Object, state: DeletionState, cluster: Cluster) -> BlockedObject:
     metadata, owners = body["metadata"], finalizer_owners(body)
     return BlockedObject(
         ref,
@@ -61,6 +74,7 @@ def _held(ref: ObjectRef, body: Object, state: DeletionState) -> BlockedObject:
         parse_time(str(metadata.get("deletionTimestamp") or "")),
         tuple(owners.items()),
         _by_hand(body) or explain_finalizers(state),
+        cluster,
     )
 
 
@@ -69,9 +83,7 @@ def _by_hand(body: Object) -> str:
     return f"set by hand ({', '.join(people)}); no controller removes it" if people else ""
 
 
-def remove_finalizer(
-    cluster: Cluster, blocked: BlockedObject, finalizer: str, typed: str, journal: Journal = NO_JOURNAL
-) -> bool:
+def remove_finalizer(blocked: BlockedObject, finalizer: str, typed: str, journal: Journal = NO_JOURNAL) -> bool:
     """Remove one finalizer from one object, exactly as it was seen; return whether that deleted the object.
 
     The finalizer's cleanup is skipped. Raise RefusedError if the full name was not typed or the object has changed,
@@ -93,10 +105,10 @@ def remove_finalizer(
     ]
     try:
         with journal.step("remove finalizer", blocked.ref):
-            cluster.patch(blocked.ref, patch, PatchKind.JSON)
+            blocked.cluster.patch(blocked.ref, patch, PatchKind.JSON)
     except NotFoundError:  # the object ended between the list and the patch
         return True
     except (ConflictError, InvalidError) as error:
         message = f"{blocked.ref} has changed since it was displayed: {error}"
         raise RefusedError(message, hint="list the finalizers again") from error
-    return cluster.get(blocked.ref) is None
+    return blocked.cluster.get(blocked.ref) is None

@@ -131,7 +131,7 @@ def test_few_changes_are_kept() -> None:
     assert [change.after for change in painted(painter).changes] == ["s3", "s2"]
 
 
-KEDA = "; `kymatui module keda --remote one` says why"
+KEDA = ". Read why (`kymatui module keda --remote one`)."
 WAITS = [
     (one(), (), []),
     (one(report("keda", "1", "Unmanaged")), (), []),
@@ -203,7 +203,7 @@ def test_a_mandatory_module_waits_though_no_kyma_names_it() -> None:
             mandatory=frozenset({KEY}),
         )
     )
-    assert found.reason == "mandatory: Processing; `kymatui module warden --remote one` says why"
+    assert found.reason == "mandatory: Processing. Read why (`kymatui module warden --remote one`)."
 
 
 @pytest.mark.parametrize("state", ["Warning", "Error", "Processing", "Deleting", "unheard of"])

@@ -49,10 +49,12 @@ def test_the_modules_own_resource_comes_last_and_who_set_a_finalizer_by_hand_is_
         manager=None,
         runs=False,
         uninstall=None,
+        manifest=None,
         stuck=(own, *theirs),
         remaining=SimpleNamespace(ours=(own,)),
     )
-    found = blocked_objects(cast("DeletionState", seen), cast("Cluster", SimpleNamespace(get=bodies.get)))
+    cluster = cast("Cluster", SimpleNamespace(get=bodies.get))
+    found = blocked_objects(cast("DeletionState", seen), cluster, cluster)
     assert [one.ref for one in found] == [THEIRS[1], THEIRS[0], OWN]
     assert found[0].expected.startswith(who)
     assert found[0].finalizers == (("x/stuck", owner),)

@@ -103,7 +103,8 @@ def _with_job(row: ModuleRow, job: JobRecord) -> ModuleRow:
         cause = row.reason.statement
     problem = Problem(Severity.WARNING, cause, Actor.YOU, row.name, advice=advice)
     interrupted = Reason(cause, Actor.YOU, Severity.WARNING, advice=advice)
-    reason = row.reason if row.state is State.ERROR else interrupted
+    is_explained = phase is None and row.reason.actor is Actor.YOU and row.reason.advice is not None
+    reason = row.reason if row.state is State.ERROR or is_explained else interrupted
     return replace(row, interrupted=_NOUNS.get(kind, kind), reason=reason, problems=(problem, *row.problems))
 
 

@@ -24,6 +24,7 @@ from kymatui.domain.kyma.problems import (
     action_needed,
     remove_skip_label,
     shell_command,
+    with_advice,
 )
 from kymatui.domain.kyma.states import State, parse_state, state_rank
 from kymatui.domain.modules.presence import actor_for_manifest_state, actor_on_report, is_held_by_resources
@@ -215,12 +216,20 @@ def _of_module(key: RuntimeKey, module: RuntimeModule, manifest: ManifestSummary
     if module.state is State.DELETING and is_held_by_resources(operation):
         operation = f"{Actor.KLM} waits until the CRs of {module.name} are deleted"
     reported = module.message or operation
-    reason = reported or f"{module.state}; `kymatui module {module.name} --remote {key[1]}` says why"
-    return PendingAction(key, module.name, module.state, actor, reason, manifest.changed if manifest else None)
+    advice = None if reported else _read_why(key, module.name)
+    reason = with_advice(reported or str(module.state), advice)
+    return PendingAction(key, module.name, module.state, actor, reason, manifest.changed if manifest else None, advice)
+
+
+def _read_why(key: RuntimeKey, module: str) -> Advice:
+    command = shell_command("kymatui", "module", module, "--remote", key[1])
+    return Advice(AdviceKind.INSPECT, "Read why", command)
 
 
 def _of_manifest(key: RuntimeKey, manifest: ManifestSummary) -> PendingAction:
     state = parse_state(manifest.state) or State.UNKNOWN
     module = manifest.module or manifest.name
-    reason = f"mandatory: {manifest.operation or f'{state}; `kymatui module {module} --remote {key[1]}` says why'}"
-    return PendingAction(key, module, state, actor_for_manifest_state(state, is_read=False), reason, manifest.changed)
+    advice = None if manifest.operation else _read_why(key, module)
+    reason = with_advice(f"mandatory: {manifest.operation or state}", advice)
+    actor = actor_for_manifest_state(state, is_read=False)
+    return PendingAction(key, module, state, actor, reason, manifest.changed, advice)

@@ -49,6 +49,7 @@ class AdviceKind(StrEnum):
     DISABLE = "disable"
     EDIT = "edit"
     ENABLE = "enable"
+    INSPECT = "inspect"  # a page with the reason
     INSTALL = "install"
     KEEP_ENTRY = "keep-entry"  # of the module in the Kyma, until it is released
     LOG_IN = "log-in"
@@ -86,7 +87,8 @@ def advice_for_runtime(advice: Advice | None, runtime: str) -> Advice | None:
         return advice
     if advice.command.startswith("kymatui "):
         return replace(advice, command=f"{advice.command} {shell_command('--remote', runtime)}")
-    return replace(advice, text=f"{advice.text} in the runtime") if advice.in_runtime else advice
+    text = f"In the runtime: {advice.text[:1].lower()}{advice.text[1:]}"
+    return replace(advice, text=text) if advice.in_runtime else advice
 
 
 def with_advice(statement: str, advice: Advice | None) -> str:

@@ -17,7 +17,7 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kyma_keeper import statement_with_keeper
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
 from kymatui.domain.kyma.problems import Actor
-from kymatui.domain.kyma.states import State
+from kymatui.domain.kyma.states import State, StateSource
 from kymatui.domain.kyma_edit.entry_patch import KymaEdit
 from kymatui.domain.kyma_edit.label_edit import LabelEdit, LabelProposal
 from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit
@@ -133,6 +133,8 @@ def track_install(module: str, row: ModuleRow | None) -> EditProgress:
     """Return the progress of a module that the Kyma requests."""
     if row is None or row.reports.kyma in ("", State.UNMANAGED):
         return EditProgress("accepted; the installation has not started yet", Actor.KLM)
+    if _is_outdated(row):
+        return EditProgress(NOT_VISIBLE, Actor.KLM)
     if row.state is State.WARNING:
         return EditProgress(row.reason.text, row.actor, finished=True, phase=EditPhase.READY)
     if row.drift.kind in _SETTLED and row.state is State.READY:
@@ -140,6 +142,12 @@ def track_install(module: str, row: ModuleRow | None) -> EditProgress:
         return EditProgress(f"{module}{version} is ready", finished=True, phase=EditPhase.READY)
     applying = row.manifest is not None and bool(row.reports.manifest)
     return EditProgress(row.reason.text, row.actor, phase=EditPhase.APPLYING if applying else EditPhase.TAKEN_UP)
+
+
+def _is_outdated(row: ModuleRow) -> bool:
+    """Return whether only the Kyma still reports the Warning of a refusal that the edit has ended."""
+    is_reported = row.state is State.WARNING and row.state_source is StateSource.KYMA
+    return is_reported and row.resolution.refusal is None and row.reports.manifest == State.READY
 
 
 def _disabled(toggle: ModuleEdit, row: ModuleRow | None) -> EditProgress:

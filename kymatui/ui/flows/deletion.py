@@ -185,7 +185,7 @@ async def remove_one_finalizer(app: FlowApp, module: str) -> None:
     """Remove one finalizer of one object once its name is typed; never the default, never several."""
     deletions = delete_action(app)
     state = await app.jobs.in_thread(lambda: deletions.read_state(module))
-    blocked = await app.jobs.in_thread(lambda: blocked_objects(state, deletions.cluster))
+    blocked = await app.jobs.in_thread(lambda: blocked_objects(state, deletions.cluster, deletions.manifests_on))
     if not blocked:
         app.problem(f"no object of {module} is blocked by finalizers")
         return
@@ -196,9 +196,7 @@ async def remove_one_finalizer(app: FlowApp, module: str) -> None:
     chosen_object = blocked[int(number)]
     answer = await app.push_screen_wait(PlanScreen(_last_resort(chosen_object, finalizer)))
     if answer.is_yes:
-        gone = await app.jobs.in_thread(
-            lambda: remove_finalizer(deletions.cluster, chosen_object, finalizer, chosen_object.typed)
-        )
+        gone = await app.jobs.in_thread(lambda: remove_finalizer(chosen_object, finalizer, chosen_object.typed))
         app.notify(f"{chosen_object.ref} {'is deleted' if gone else 'is still blocked by other finalizers'}")
 
 

@@ -63,7 +63,7 @@ class FinalizersCommand:
                 context.require_module(state)
                 if state.uninstall is None and (refusal := context.catalog.choice_refusal):
                     raise RefusedError(refusal, hint="use --remote RUNTIME")
-                return state, blocked_objects(state, context.cluster)
+                return state, blocked_objects(state, context.cluster, deletions.manifests_on)
 
             if not args.remove:
                 printer = ListPrinter(args)
@@ -91,7 +91,7 @@ class FinalizersCommand:
                 )
             title = f"remove {args.remove} from {blocked_object.ref}"
             with recorded_job(args, job_cluster(context.session), "finalizers", [args.name], title) as (job, _):
-                is_gone = remove_finalizer(context.cluster, blocked_object, args.remove, name, job.journal)
+                is_gone = remove_finalizer(blocked_object, args.remove, name, job.journal)
             target = context.target.document
         if args.output == "name":
             print_line(blocked_object.typed)
