@@ -11,9 +11,11 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
 from kymatui.domain.kyma_edit.edit_progress import NOT_VISIBLE, track_label_edit
 from kymatui.domain.kyma_edit.label_edit import Labels, label_edit, propose_labels
-from kymatui.domain.remote.catalog_sync import SyncEntry, SyncPlan, SyncStatus
+from kymatui.domain.kyma_edit.label_effects import preview_label_effects
+from kymatui.domain.remote.catalog_sync import SyncEntry, SyncPlan, SyncStatus, plan_pair_sync
+from kymatui.domain.remote.runtime_pair import RuntimePair
 from kymatui.domain.snapshot.snapshots import Snapshot
-from tests.domain.builders import NOW, Json, deployment, kyma, labels, meta, report, snapshot, template
+from tests.domain.builders import NOW, Json, deployment, kyma, labels, manifest, meta, report, snapshot, template
 
 BETA, INTERNAL = (f"/metadata/labels/operator.kyma-project.io~1{name}" for name in ("beta", "internal"))
 SAME = {"op": "test", "path": "/metadata/uid", "value": "u-1"}
@@ -121,3 +123,30 @@ def test_labels_of_a_runtimes_own_kyma_are_nobodys_concern() -> None:
     theirs["metadata"]["annotations"] = {"deprecated-operator.kyma-project.io/owned-by": "kcp-system/one"}
     found = propose_labels(replace(BEFORE, kymas=(theirs,)), {LABEL_BETA: None}, NOW)
     assert (found.effects, "lifecycle-manager reads the labels of kcp-system/one" in found.refusal) == ((), True)
+
+
+@pytest.mark.parametrize("there", [{LABEL_BETA: "true"}, {}], ids=["the label goes", "it comes"])
+def test_a_mandatory_module_stays_whatever_the_labels_of_its_kyma(there: dict[str, str]) -> None:
+    """lifecycle-manager installs mandatory modules in every runtime, beta or not."""
+    offered = template("mod", "1.0.0", labelled=labels(beta="true"))
+    mandatory = meta("mod", mandatory={"version": "1.0.0"})
+    raw = kyma()
+    raw["metadata"] |= {"uid": "u-1", "resourceVersion": "7", "labels": there}
+    applied = manifest("mod", "1.0.0")
+    applied["metadata"]["labels"] |= labels(mandatory_module="true")
+    found = snapshot(
+        kymas=[raw],
+        templates=[offered],
+        release_metas=[mandatory],
+        manifests=[applied],
+        workloads=[deployment("mod", "1.0.0")],
+    )
+    value = None if there else "true"
+    assert propose_labels(found, {LABEL_BETA: value}, NOW).effects == ()
+    pair = RuntimePair("r1", found, found)
+    effects = preview_label_effects(pair, {LABEL_BETA: value}, NOW)
+    assert effects is not None
+    assert (effects.effects, effects.offered, effects.withdrawn) == ((), (), ())
+    plan = plan_pair_sync(pair)
+    assert plan is not None
+    assert {entry.why.partition(":")[0] for entry in plan.entries} == {"mandatory"}

@@ -71,8 +71,7 @@ def _effects(before: Catalog, after: Catalog) -> Iterator[Effect]:
 def _effect(was: ModuleRow | None, will: ModuleRow | None) -> tuple[EffectKind, str] | None:
     if will is None:
         return _withdrawn(was)
-    refusal = will.resolution.refusal
-    before = was.resolution.refusal if was is not None else None
+    refusal, before = _refusal(will), _refusal(was) if was is not None else None
     if refusal is not None and refusal.uninstalls and _is_there(was) and not _refused_as_before(was, refusal):
         return EffectKind.UNINSTALL, "is uninstalled"
     if refusal is None and before is not None and before.uninstalls and will.managed:
@@ -91,6 +90,11 @@ def _effect(was: ModuleRow | None, will: ModuleRow | None) -> tuple[EffectKind, 
     if was.channel != will.channel:
         return EffectKind.CHANNEL, f"moves to channel {will.channel}"
     return None
+
+
+def _refusal(row: ModuleRow) -> Refusal | None:
+    """Return why a Kyma may not have the module; lifecycle-manager asks no Kyma whether it may have a mandatory one."""
+    return None if row.mandatory else row.resolution.refusal
 
 
 def _withdrawn(was: ModuleRow | None) -> tuple[EffectKind, str] | None:

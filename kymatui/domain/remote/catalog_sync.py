@@ -112,6 +112,7 @@ def plan_sync(
     """Return the sync plan for the runtime of a control plane's Kyma."""
     by_name = _by_name(templates.templates)
     metas = [_meta_wanted(meta, kyma, by_name, restricted) for meta in templates.metas]
+    mandatory = frozenset(meta.module for meta in templates.metas if meta.mandatory_version is not None)
     kept: dict[tuple[str, str], list[str]] = {}
     for meta, channels, why in metas:
         for channel in channels if not why else ():
@@ -121,7 +122,11 @@ def plan_sync(
         tuple(_with_copies([_meta_entry(*pair) for pair in metas], copies.metas)),
         tuple(
             _with_copies(
-                [_template_entry(template, kyma, kept) for template in templates.templates if not template.outside],
+                [
+                    _template_entry(template, kyma, kept, is_mandatory=template.module in mandatory)
+                    for template in templates.templates
+                    if not template.outside
+                ],
                 copies.templates,
             )
         ),
@@ -136,14 +141,17 @@ def _by_name(templates: Iterable[ModuleTemplate]) -> Mapping[str, Sequence[Modul
     return by_name
 
 
+_MANDATORY = "mandatory: the control plane installs it, without a copy in the runtime"
+
+
 def exclusion_reason(template: ModuleTemplate, kyma: Kyma) -> str:
     """Return why a template is not for this Kyma, by labels and spec; "" if it is."""
+    if template.mandatory:
+        return _MANDATORY
     if template.beta and not kyma.beta:
         return f"template has label {LABEL_BETA}, the Kyma does not"
     if template.internal and not kyma.internal:
         return f"template has label {LABEL_INTERNAL}, the Kyma does not"
-    if template.mandatory:
-        return "mandatory: the control plane installs it, without a copy in the runtime"
     if not template.synced and template.generation is TemplateGeneration.OLD:  # current versions ignore the label
         return f"label {LABEL_SYNC} is false"
     return ""
@@ -158,7 +166,7 @@ def _meta_wanted(
     """Return the release meta with its channels, and why it does not go to the runtime."""
     channels = tuple(_channel(meta, name, version, kyma, by_name) for name, version in meta.channels.items())
     if meta.mandatory_version is not None:
-        return meta, channels, "mandatory: the control plane installs it, without a copy in the runtime"
+        return meta, channels, _MANDATORY
     if refusal := check_restriction(meta, kyma.meta.labels, restricted):
         return meta, channels, refusal_words(refusal)
     if not any(channel.is_wanted for channel in channels):
@@ -190,8 +198,10 @@ def _meta_entry(meta: ReleaseMeta, channels: tuple[ChannelSync, ...], why: str) 
     )
 
 
-def _template_entry(template: ModuleTemplate, kyma: Kyma, kept: Mapping[tuple[str, str], Sequence[str]]) -> SyncEntry:
-    is_wanted, why = _template_wanted(template, kyma, kept)
+def _template_entry(
+    template: ModuleTemplate, kyma: Kyma, kept: Mapping[tuple[str, str], Sequence[str]], *, is_mandatory: bool
+) -> SyncEntry:
+    is_wanted, why = (False, _MANDATORY) if is_mandatory else _template_wanted(template, kyma, kept)
     is_old = template.generation is TemplateGeneration.OLD
     standing = SyncStatus.OLD if is_wanted and is_old else SyncStatus.UNKNOWN
     return SyncEntry(
