@@ -21,7 +21,19 @@ from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.privileges import find_privileges
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.snapshot.snapshots import Snapshot
-from tests.domain.builders import NOW, Json, community_template, deployment, gvk, resource, snapshot, stamp, template
+from tests.domain.builders import (
+    NOW,
+    Json,
+    community_template,
+    deployment,
+    gvk,
+    kyma,
+    meta,
+    resource,
+    snapshot,
+    stamp,
+    template,
+)
 
 RECORD = ObjectRef(GroupVersionKind("", "v1", "ConfigMap"), "kyma-system", "kymatui.mod")
 LEAF: Json = {"f:spec": {"f:replicas": {}}}
@@ -299,6 +311,16 @@ def linked(*addresses: str) -> Json:
 )
 def test_where_a_template_says_its_module_comes_from(raw: Json, rule_id: str, is_found: bool) -> None:
     assert (rule_id in rules_of(Inspection(), snapshot(templates=[raw]))) is is_found
+
+
+def test_a_template_of_a_control_plane_is_installed_by_the_component_of_its_release_meta() -> None:
+    """No label marks the templates there."""
+    offered = template("mod", "1.0.0", namespace="kcp-system")
+    del offered["metadata"]["labels"]
+    control = {"kymas": [kyma(name="r1", namespace="kcp-system")], "templates": [offered]}
+    released = snapshot(**control, release_metas=[meta("mod", {"regular": "1.0.0"}, namespace="kcp-system")])
+    assert "template.no-source" not in rules_of(Inspection(), released)
+    assert "template.no-source" in rules_of(Inspection(), snapshot(**control))
 
 
 # fields and rights, one by one

@@ -17,10 +17,10 @@ from msgspec.structs import replace
 
 from kymatui.domain.catalog.change_history import ModuleChange
 from kymatui.domain.catalog.rows import CatalogOrigin, Offer
-from kymatui.domain.fleet.fleet_tracker import FleetChange
+from kymatui.domain.fleet.fleet_tracker import FleetChange, FleetSnapshot
 from kymatui.domain.fleet.maintenance import Maintenance
 from kymatui.domain.fleet.pending_actions import PendingAction
-from kymatui.domain.fleet.runtimes import Runtime
+from kymatui.domain.fleet.runtimes import Runtime, build_fleet, worst_first
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.maintenance_windows import MaintenanceWindow
 from kymatui.domain.kyma.problems import Actor
@@ -33,6 +33,7 @@ from kymatui.lists.columns import ABSENT, Column
 from kymatui.lists.control_plane import WINDOW_COLUMNS
 from kymatui.lists.fleet import GROUP_COLUMNS
 from kymatui.lists.module import EVENT_COLUMNS, VERSION_COLUMNS
+from kymatui.ui.panes.runtimes_pane import BY_STATE
 from kymatui.ui.presenters.catalog import catalog_rows as catalog_words
 from kymatui.ui.presenters.catalog import catalog_views, change_rows
 from kymatui.ui.presenters.fleet import control_plane_reports, fleet_reports, runtime_rows
@@ -233,3 +234,19 @@ def test_words_that_are_ordered_by_rank_stay_together() -> None:
     texts = [row.cells["health"].text for row in arrange_rows(rows, parse_filter(""), SortOrder("health"))]
     assert [text for text, _ in groupby(texts)] == list(dict.fromkeys(texts))
     assert len(set(texts)) > 1
+
+
+def test_runtimes_of_a_fleet_are_listed_as_the_command_lists_them() -> None:
+    """Of runtimes in one state, those with problems come first."""
+    reports = [b.report("mod", version, template=None) for version in ("1.0.0", "1.1.0")]
+    states = [("Ready", 1), ("Error", 1), ("Ready", 0), ("Warning", 1), ("Ready", 1), ("Processing", 0), ("Ready", 0)]
+    raws = [
+        b.kyma([], status=[reports[current]], name=f"r{number}", namespace="kcp", state=state)
+        for number, (state, current) in enumerate(states)
+    ]
+    fleet = build_fleet(raws, [b.meta("mod", {"regular": "1.1.0"}, namespace="kcp")])
+    listed = [runtime.name for runtime in worst_first(fleet.runtimes)]
+    assert listed == ["r1", "r3", "r5", "r2", "r6", "r0", "r4"]
+    picture = FleetSnapshot(runtimes={(runtime.ref.namespace, runtime.name): runtime for runtime in fleet.runtimes})
+    rows = arrange_rows(runtime_rows.FleetRows().of(picture, b.NOW).values(), parse_filter(""), BY_STATE)
+    assert [row.cells["name"].text for row in rows] == listed

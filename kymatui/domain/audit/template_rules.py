@@ -7,13 +7,14 @@ from urllib.parse import urlsplit
 
 from kymatui.domain.audit.findings import AuditFinding, AuditInput, AuditRule
 from kymatui.domain.kubernetes.json_reader import JsonReader
-from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, MalformedObject, read_ref
+from kymatui.domain.kubernetes.object_meta import MalformedObject, read_ref
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma import module_templates as reading
 from kymatui.domain.kyma import release_metas
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
 from kymatui.domain.kyma.module_templates import ModuleTemplate, TemplateGeneration, read_template
 from kymatui.domain.kyma.problems import Actor, Severity
+from kymatui.domain.kyma.template_index import TemplateIndex
 from kymatui.domain.modules.state_checks import lint_rules
 from kymatui.domain.snapshot.cluster_index import index_cluster
 from kymatui.domain.versions.resolution import missing_versions
@@ -116,7 +117,7 @@ def check(case: AuditInput) -> Iterator[AuditFinding]:
         if isinstance(template, MalformedObject):
             yield AuditFinding(MALFORMED, template.reason, "", str(template.ref), actor=Actor.CATALOG)
         else:
-            yield from _template(template)
+            yield from _template(template, index_cluster(case.snapshot).templates)
     for raw in case.snapshot.release_metas:
         meta = release_metas.read_release_meta(raw)
         if isinstance(meta, MalformedObject):
@@ -141,14 +142,14 @@ def _missing(case: AuditInput) -> Iterator[AuditFinding]:
             yield AuditFinding(MISSING, words, meta.module, str(meta.ref), path, version, actor=Actor.CATALOG)
 
 
-def _template(template: ModuleTemplate) -> Iterator[AuditFinding]:
+def _template(template: ModuleTemplate, templates: TemplateIndex) -> Iterator[AuditFinding]:
     where, module = str(template.ref), template.module
     for flaw in reading.template_violations(template):
         yield AuditFinding(SCHEMA, str(flaw), module, where, flaw.path, actor=Actor.CATALOG)
     if not template.follows_convention:
         words = f"it is named {template.meta.name}, but lifecycle-manager looks for {template.conventional_name}"
         yield AuditFinding(NAME, words, module, where, "metadata.name", template.meta.name, actor=Actor.CATALOG)
-    yield from _sources(template)
+    yield from _sources(template, templates)
     if template.generation is TemplateGeneration.OLD:
         words = f"it uses spec.channel {template.channel}" if template.channel else "it has no version"
         yield AuditFinding(OLD_STYLE, words, module, where, "spec.channel", template.channel, actor=Actor.CATALOG)
@@ -158,13 +159,14 @@ def _template(template: ModuleTemplate) -> Iterator[AuditFinding]:
     yield from _rules(template)
 
 
-def _sources(template: ModuleTemplate) -> Iterator[AuditFinding]:
+def _sources(template: ModuleTemplate, templates: TemplateIndex) -> Iterator[AuditFinding]:
     """Check the sources of a template.
 
-    lifecycle-manager finds its own new templates in the registry, by the component in their ModuleReleaseMeta.
+    lifecycle-manager finds its own new templates in the registry, by the component in their ModuleReleaseMeta; on a
+    control plane no label marks them.
     """
     where, module = str(template.ref), template.module
-    of_kyma = template.meta.labels.get(LABEL_MANAGED_BY) == "kyma" or template.meta.namespace == KYMA_NAMESPACE
+    of_kyma = templates.is_kyma(template) or template.meta.namespace == KYMA_NAMESPACE
     if not template.links and not template.component and not of_kyma:
         yield AuditFinding(
             NO_SOURCE, "it has neither links nor a descriptor", module, where, "spec", actor=Actor.CATALOG

@@ -141,7 +141,8 @@ class RuntimesPane(TablePane):
             return group_rows(self._chosen(reading), self.group, reading.picture.unknown_drift)
         feeds = {key_text(key): feed for key, feed in self.fleet_app.runtimes.feeds().items()}
         if self._filters or self.only_problems:
-            rows = [reading.rows[runtime.ref.namespace, runtime.name] for runtime in self._chosen(reading)]
+            chosen = {(runtime.ref.namespace, runtime.name) for runtime in self._chosen(reading)}
+            rows = [row for key, row in reading.rows.items() if key in chosen]
         else:
             rows = list(reading.rows.values())
         return [with_runtime(row, feeds[row.key]) if row.key in feeds else row for row in rows] if feeds else rows

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kymatui.domain.catalog.rows import Catalog
 from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, RuntimeKey
 from kymatui.domain.fleet.pending_actions import runtime_reason
-from kymatui.domain.fleet.runtimes import Runtime, group_name
+from kymatui.domain.fleet.runtimes import Runtime, group_name, worst_first
 from kymatui.domain.fleet.short_names import short_names
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.problems import Actor
@@ -62,7 +62,7 @@ class FleetRows:
         self._until = 0.0
 
     def of(self, picture: FleetSnapshot, now: float) -> Mapping[RuntimeKey, Row]:
-        """Return all rows by runtime; the same mapping while nothing changed."""
+        """Return all rows by runtime, the worst first; the same mapping while nothing changed."""
         gap = picture.unknown_drift
         if picture.runtimes is self._of and now < self._until and gap == self._gap:
             return self._rows
@@ -75,7 +75,8 @@ class FleetRows:
                 entry = (runtime, _until(runtime, now), name, runtime_row(key, runtime, now, gap, name))
             self._made[key] = entry
         self._until = min((until for _, until, _, _ in self._made.values()), default=float("inf"))
-        self._rows = {key: row for key, (_, _, _, row) in self._made.items()}
+        ordered = worst_first(picture.runtimes.values())
+        self._rows = {key: self._made[key][3] for key in ((runtime.ref.namespace, runtime.name) for runtime in ordered)}
         return self._rows
 
 
