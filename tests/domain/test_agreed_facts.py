@@ -5,11 +5,13 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
+from msgspec.structs import replace
 
+from kymatui.cli.output import audit_formats
 from kymatui.domain.audit.findings import AuditFinding
 from kymatui.domain.audit.fleet_rules import unreachable_finding
 from kymatui.domain.audit.ignores import IgnoreEntry
-from kymatui.domain.audit.report import audit
+from kymatui.domain.audit.report import audit, audit_runtime, judge_findings
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.rows import NAMING_LISTS, ModuleRow
 from kymatui.domain.fleet.manifest_summary import read_summary
@@ -21,6 +23,10 @@ from kymatui.domain.kyma.template_index import TemplateIndex
 from kymatui.domain.kyma.versions import same_version
 from kymatui.domain.ownership import deletion_protection
 from kymatui.domain.plans.direct_install import find_offer
+from kymatui.domain.remote.catalog_sync import SyncStatus, plan_pair_sync
+from kymatui.domain.remote.differences import LineArea, LineVerdict
+from kymatui.domain.remote.runtime_pair import RuntimePair, join_snapshots
+from kymatui.domain.remote.side_by_side import compare_sides
 from kymatui.domain.snapshot.cluster_index import index_cluster
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
 from kymatui.domain.versions.resolution import missing_versions
@@ -28,6 +34,7 @@ from kymatui.domain.whatif.catalog_change import CatalogChange
 from kymatui.domain.whatif.fleet_objects import build_fleet_objects
 from kymatui.domain.whatif.summary import change_notes
 from kymatui.ui.presenters.module.version_rows import offer_key
+from tests.domain.agreement import CONTROL, RUNTIME, world_of
 from tests.domain.builders import (
     NOW,
     Json,
@@ -311,3 +318,49 @@ def test_a_template_outside_the_cluster_has_no_namespace_in_its_name() -> None:
     del outside["metadata"]["namespace"]
     row = row_of(snapshot(outside=[outside]), "mod")
     assert [offer_key(offer) for offer in row.offers] == ["mod-1.0.0"]
+
+
+@pytest.mark.parametrize("goes", [True, False], ids=["its Manifest is gone", "its Manifest is being deleted"])
+def test_nothing_of_a_kyma_in_deletion_is_created_again(goes: bool) -> None:
+    leaving: Json = {"deletionTimestamp": stamp(5), "finalizers": ["operator.kyma-project.io/Kyma"]}
+    own = kyma(name=RUNTIME, namespace=CONTROL)["metadata"]
+    world = world_of(entry={}, kyma={"metadata": {**own, **leaving}}, manifest={"metadata": leaving})
+    control = replace(world.control, manifests=()) if goes else world.control
+    pair = RuntimePair(RUNTIME, control, world.runtime)
+    row = build_catalog(join_snapshots(pair), NOW).row("mod")
+    assert row is not None
+    lines = compare_sides(pair, NOW).lines
+    plan = plan_pair_sync(pair)
+    assert plan is not None
+    reports = [finding.message for finding in audit_runtime(pair, NOW)]
+    texts = [row.reason.text, *(line.why for line in lines), *(entry.why for entry in plan.entries), *reports]
+    assert [text for text in texts if "again" in text or "creates" in text or "not created" in text.split(";")[0]] == []
+    assert plan.count(SyncStatus.MISSING) == 0
+    assert [line for line in lines if line.verdict is LineVerdict.WRONG and line.area is LineArea.MODULE] == []
+
+
+@pytest.mark.parametrize(
+    ("ago", "severity"), [(60, None), (300, Severity.WARNING), (3500, Severity.WARNING), (4000, Severity.ERROR)]
+)
+def test_a_deletion_that_does_not_end_is_worse_the_longer_it_takes(ago: float, severity: Severity | None) -> None:
+    leaving: Json = {"deletionTimestamp": stamp(ago), "finalizers": ["mod/hook"]}
+    world = snapshot(
+        templates=[template("mod", "1.0.0")],
+        release_metas=[meta("mod", {"regular": "1.0.0"})],
+        kymas=[kyma(status=[report("mod", "1.0.0", "Deleting")])],
+        workloads=[deployment("mod", "1.0.0")],
+        module_resources={gvk("mod"): (resource("mod", "Deleting", **leaving),)},
+    )
+    found = findings(world, "state.deleting")
+    assert [finding.severity for finding in found] == ([] if severity is None else [severity])
+    reports = judge_findings("c", "k", NOW, found)
+    listed = audit_formats.as_json(reports)["findings"]
+    assert [one["severity"] for one in listed] == [finding.severity.value for finding in found]
+
+
+def test_the_page_of_a_fleet_names_the_runtime_of_each_finding() -> None:
+    lost = unreachable_finding("r-lost", "no route")
+    page = audit_formats.as_html(judge_findings("kcp", "", NOW, [lost]))
+    assert "<th>Runtime</th>" in page
+    assert "<td>r-lost</td>" in page
+    assert "<th>Runtime</th>" not in audit_formats.as_html(judge_findings("kcp", "", NOW, [replace(lost, runtime="")]))

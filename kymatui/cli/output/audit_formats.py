@@ -134,34 +134,39 @@ def _line(item: AuditFinding) -> str:
     value = f" = {item.value}" if item.value else ""
     since = f" (since {stamp(item.since)})" if item.since is not None else ""
     location = f"{where}{value}: " if where else ""
+    who = f"; who acts: {item.actor.value}" if item.actor.value else ""
     # what XML 1.0 has no way to write is taken out with the control characters
-    return _NO_XML.sub("", sanitize(f"{item.severity.value} {location}{item.message}{since}; {item.rule.remedy}"))
+    return _NO_XML.sub("", sanitize(f"{item.severity.value} {location}{item.message}{since}; {item.rule.remedy}{who}"))
 
 
 def as_html(report: AuditReport) -> str:
     """Return a page that needs nothing else, for people who are sent one."""
-    rows = "\n".join(map(_row, report.findings)) or '<tr><td colspan="6">no findings</td></tr>'
+    header = ("Severity", "Rule", "Module", "Finding", "Since", "What to do")
+    has_runtimes = any(item.runtime for item in report.findings)
+    header = (*header[:2], "Runtime", *header[2:]) if has_runtimes else header
+    rows = "\n".join(_row(item, has_runtimes=has_runtimes) for item in report.findings)
+    rows = rows or f'<tr><td colspan="{len(header)}">no findings</td></tr>'
     parts = [
         f"<p>{html_text(report.kyma or report.no_kyma)}, {stamp(report.taken_at)}</p>",
-        html_rows(("Severity", "Rule", "Module", "Finding", "Since", "What to do"), rows),
+        html_rows(header, rows),
     ]
     if report.ignored:
         parts.append(f"<p>{format_count(len(report.ignored), 'finding')} ignored.</p>")
     return html_page(f"Audit of {report.cluster}", parts)
 
 
-def _row(item: AuditFinding) -> str:
+def _row(item: AuditFinding, *, has_runtimes: bool) -> str:
     colour = _COLOURS[item.severity.value]
     value = f"= {item.value}" if item.value else ""
-    location = (
-        f"<br><small>{escape(sanitize(' '.join(filter(None, (item.runtime, item.object, item.path, value)))))}</small>"
-    )
+    location = f"<br><small>{escape(sanitize(' '.join(filter(None, (item.object, item.path, value)))))}</small>"
+    who = f"<br><small>who acts: {escape(item.actor.value)}</small>" if item.actor.value else ""
     cells = (
         f'<strong style="color:light-dark({colour})">{item.severity.value}</strong>',
         f"<code>{escape(item.rule.id)}</code>",
+        *([escape(sanitize(item.runtime))] if has_runtimes else []),
         escape(sanitize(item.module)),
         escape(sanitize(item.message)) + (location if item.object or item.path or value else ""),
         (stamp(item.since) or "").replace("T", " "),
-        escape(item.rule.remedy) + (f"<br><small>{escape(item.actor.value)}</small>" if item.actor.value else ""),
+        escape(item.rule.remedy) + who,
     )
     return "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"

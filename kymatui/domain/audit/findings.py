@@ -85,7 +85,8 @@ class AuditFinding(Struct, frozen=True):
     """One violation of a rule.
 
     `path` is the field and `value` its content (never that of a Secret); both are "" if there is none. `since` is
-    in seconds of the Unix clock, None if unknown. `runtime` is the runtime of the fleet that has the violation.
+    in seconds of the Unix clock, None if unknown. `runtime` is the runtime of the fleet that has the violation. `level`
+    is the severity where it is not the rule's: it grows with time.
     """
 
     rule: AuditRule
@@ -97,10 +98,11 @@ class AuditFinding(Struct, frozen=True):
     since: float | None = None
     actor: Actor = Actor.NOBODY
     runtime: str = ""
+    level: Severity | None = None
 
     @property
     def severity(self) -> Severity:
-        return self.rule.severity
+        return self.level or self.rule.severity
 
     @property
     def fingerprint(self) -> str:

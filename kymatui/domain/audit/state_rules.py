@@ -18,6 +18,8 @@ from kymatui.domain.versions.drift import DriftKind
 
 PATIENCE = 900.0
 """Seconds that a module may be in transition without a finding."""
+_SLOW, _STUCK = 120.0, 3600.0
+"""Seconds after which a deletion is a warning, and an error; one that waits for a person is a warning at once."""
 
 ERROR = AuditRule(
     "state.error",
@@ -37,7 +39,7 @@ DELETING = AuditRule(
     "state.deleting",
     "a deletion does not finish",
     Severity.WARNING,
-    "A finalizer blocks the deletion; until it is removed, parts of the module stay.",
+    "A finalizer blocks the deletion; until it is removed, parts of the module stay. After an hour it is an error.",
     "Run `kymatui finalizers MODULE`, and delete the objects that block the deletion.",
 )
 PROCESSING = AuditRule(
@@ -81,19 +83,25 @@ def check(case: AuditInput) -> Iterator[AuditFinding]:
                 row.state.value,
                 since,
                 row.actor,
+                level=Severity.ERROR if rule is DELETING and _has_waited(since, case.now, _STUCK) else None,
             )
         yield from _besides(row)
 
 
 def _rule(row: ModuleRow, since: float | None, now: float) -> AuditRule | None:
-    waiting = since is not None and now - since > PATIENCE
+    waiting = _has_waited(since, now, PATIENCE)
     if row.presence is Presence.DELETING:
-        return DELETING if waiting or row.reason.severity is not Severity.INFO else None
+        needs_person = row.reason.severity is not Severity.INFO
+        return DELETING if needs_person or _has_waited(since, now, _SLOW) else None
     if row.state is State.PROCESSING:
         return PROCESSING if waiting else None
     if row.presence in _TOLD_ELSEWHERE or row.drift.kind is DriftKind.CHANNEL_SKEW:
         return ERROR if row.state is State.ERROR and row.presence not in _TOLD_ELSEWHERE else None
     return {State.ERROR: ERROR, State.WARNING: WARNING}.get(row.state)
+
+
+def _has_waited(since: float | None, now: float, seconds: float) -> bool:
+    return since is not None and now - since > seconds
 
 
 def _besides(row: ModuleRow) -> Iterator[AuditFinding]:
@@ -111,13 +119,19 @@ def _since(
 ) -> float | None:
     """Return since when the state of a row holds, according to its first module CR, else its Manifest.
 
-    This is the deletion time, else the newest condition change, else the last operation, else the creation.
+    This is the deletion time, else the newest condition change, else the last operation, else the creation. A deletion
+    began with the first of the module's objects.
     """
-    raw = resources.get(row.checked[0].resource) if row.checked else None
-    if raw is None and row.manifest is not None:
-        raw = manifests.get(row.manifest)
-    if raw is None:
+    found = [resources.get(item.resource) for item in row.checked]
+    found += [manifests.get(row.manifest)] if row.manifest is not None else []
+    present = [body for body in found if body is not None]
+    if not present:
         return None
+    if row.presence is Presence.DELETING:
+        deleted = [read_meta(JsonReader(body)).deleted for body in present]
+        if times_of_deletion := [time for time in deleted if time is not None]:
+            return min(times_of_deletion)
+    raw = present[0]
     reader = JsonReader(raw)
     meta, status = read_meta(reader), reader.child("status")
     if meta.deleted is not None:

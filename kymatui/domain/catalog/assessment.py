@@ -40,9 +40,10 @@ class Assessment(Struct, frozen=True):
 class ReasonInputs(Struct, frozen=True):
     """The inputs for choosing the reason of one module.
 
-    `skipped_kyma` is the Kyma if lifecycle-manager leaves it alone, `is_orphaned` that it neither requests nor
-    reports the module of a Manifest, `lacks_manifest` that the Manifest of a requested module does not exist,
-    `pod_failure` why the manager's newest Pod does not run, and `pods_unseen` why that is unknown.
+    `skipped_kyma` is the Kyma if lifecycle-manager leaves it alone, `kyma_deleting` means that the Kyma goes with all
+    of its modules, `is_orphaned` that it neither requests nor reports the module of a Manifest, `lacks_manifest` that
+    the Manifest of a requested module does not exist, `pod_failure` why the manager's newest Pod does not run, and
+    `pods_unseen` why that is unknown.
     """
 
     subject: ModuleInputs
@@ -55,6 +56,7 @@ class ReasonInputs(Struct, frozen=True):
     unseen: str = ""
     kyma_unseen: str = ""
     skipped_kyma: ObjectRef | None = None
+    kyma_deleting: bool = False
     is_orphaned: bool = False
     lacks_manifest: bool = False
     pod_failure: PodFailure | None = None

@@ -273,6 +273,7 @@ def _finished(
         unseen,
         kyma_unseen,
         skipped_kyma=_skipped_kyma(world),
+        kyma_deleting=world.kyma is not None and world.kyma.meta.deleting,
         is_orphaned=is_orphaned(subject.name, subject.manifest, world.kyma, mandatory=subject.mandatory),
         lacks_manifest=_lacks_manifest(subject, world),
         pod_failure=_pod_failure(subject, world, ready),

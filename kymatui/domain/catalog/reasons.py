@@ -436,6 +436,17 @@ def _reported_window(case: ReasonInputs, words: str = "") -> str:
     return f"{message} (reported by the Kyma)" if message else window_words(None)
 
 
+def _leaving(case: ReasonInputs) -> Reason | None:
+    """Return the reason of a module that lifecycle-manager does not create again, because the Kyma is being deleted."""
+    if not (case.kyma_deleting and case.subject.managed and case.subject.request is not None):
+        return None
+    if case.lacks_manifest:
+        return Reason(f"{KLM} is deleting the Kyma, and has deleted the Manifest of the module")
+    if case.subject.manifest is not None and case.subject.manifest.meta.deleting:
+        return Reason(f"{KLM} is deleting the Kyma with the module", Actor.KLM, says_waiting=True)
+    return None
+
+
 def _without_manifest(case: ReasonInputs) -> Reason | None:
     """Return the reason of a module whose Manifest lifecycle-manager has still to create, or that no Kyma names."""
     manifest = case.subject.manifest
@@ -648,6 +659,7 @@ _STEPS: tuple[Callable[[ReasonInputs], Reason | None], ...] = (
     _bad_state,
     _failed_release,
     _held_back,
+    _leaving,
     _without_manifest,
     _processing,
     _version_unknown,

@@ -118,19 +118,26 @@ def plan_sync(
         for channel in channels if not why else ():
             if channel.is_wanted:
                 kept.setdefault((meta.module, channel.version), []).append(channel.channel)
-    return SyncPlan(
-        tuple(_with_copies([_meta_entry(*pair) for pair in metas], copies.metas)),
-        tuple(
-            _with_copies(
-                [
-                    _template_entry(template, kyma, kept, is_mandatory=template.module in mandatory)
-                    for template in templates.templates
-                    if not template.outside
-                ],
-                copies.templates,
-            )
+    lists = (
+        _with_copies([_meta_entry(*pair) for pair in metas], copies.metas),
+        _with_copies(
+            [
+                _template_entry(template, kyma, kept, is_mandatory=template.module in mandatory)
+                for template in templates.templates
+                if not template.outside
+            ],
+            copies.templates,
         ),
     )
+    return SyncPlan(*(tuple(_until_deletion(entry, kyma) for entry in entries) for entries in lists))
+
+
+def _until_deletion(entry: SyncEntry, kyma: Kyma) -> SyncEntry:
+    """Return the entry; nothing more is copied for a Kyma that is being deleted."""
+    if entry.standing is not SyncStatus.MISSING or not kyma.meta.deleting:
+        return entry
+    why = "not in the runtime; the Kyma is being deleted, so it is not created"
+    return replace(entry, is_wanted=False, why=why, standing=SyncStatus.WITHHELD)
 
 
 def _by_name(templates: Iterable[ModuleTemplate]) -> Mapping[str, Sequence[ModuleTemplate]]:

@@ -130,6 +130,8 @@ def _without_manifest(module: _Module) -> tuple[LineVerdict, str]:
         return LineVerdict.UNKNOWN, f"Manifest: {why}"
     if not row.managed:
         return LineVerdict.INTENDED, "unmanaged: lifecycle-manager releases the module"
+    if _is_leaving(module.pair):
+        return LineVerdict.INTENDED, "deleted with the Kyma"
     if refusal is not None:
         return LineVerdict.WRONG, f"lifecycle-manager creates no Manifest: {refusal_words(refusal)}"
     if _is_skipped(module.pair):
@@ -147,7 +149,8 @@ def _deleting(module: _Module, manifest: Manifest) -> tuple[LineVerdict, str]:
     refusal = module.row.resolution.refusal
     if refusal is not None and refusal.uninstalls:
         return LineVerdict.WRONG, f"being uninstalled: {refusal_words(refusal)}"
-    return LineVerdict.UNDER_WAY, f"being deleted, and created again after that{_blocked(manifest)}"
+    again = "with the Kyma" if _is_leaving(module.pair) else "and created again after that"
+    return LineVerdict.UNDER_WAY, f"being deleted, {again}{_blocked(manifest)}"
 
 
 def _not_asked_for(module: _Module) -> tuple[LineVerdict, str]:
@@ -156,6 +159,10 @@ def _not_asked_for(module: _Module) -> tuple[LineVerdict, str]:
     if _is_skipped(module.pair):
         return LineVerdict.WRONG, f"not deleted: the control plane's Kyma has label {LABEL_SKIP}; remove it"
     return LineVerdict.WRONG, "no longer requested, and not yet deleted by lifecycle-manager"
+
+
+def _is_leaving(pair: RuntimePair) -> bool:
+    return pair.control_kyma is not None and pair.control_kyma.meta.deleting
 
 
 def _is_skipped(pair: RuntimePair) -> bool:

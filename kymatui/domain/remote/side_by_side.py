@@ -137,9 +137,8 @@ def _entry_lines(
         case SyncStatus.SYNCED:
             yield from _copy_lines(area, entry, schema)
         case SyncStatus.MISSING:
-            ended = control.meta.deleting
-            verdict, actor = (LineVerdict.INTENDED, Actor.NOBODY) if ended else (LineVerdict.WRONG, Actor.KLM)
-            yield ComparisonLine(area, name, "presence", ours, theirs, verdict, _missing(entry, control), actor)
+            why = _missing(entry, control)
+            yield ComparisonLine(area, name, "presence", ours, theirs, LineVerdict.WRONG, why, Actor.KLM)
         case SyncStatus.LEFT_OVER:
             why = (
                 entry.why
@@ -163,8 +162,6 @@ def _entry_lines(
 def _missing(entry: SyncEntry, control: Kyma) -> str:
     """Return why the copy may be missing, by the ModuleCatalog condition of the Kyma."""
     condition = find_condition(control.conditions, "ModuleCatalog")
-    if control.meta.deleting:
-        return "not in the runtime; the Kyma is being deleted, so it is not created"
     detail = (
         f"; condition ModuleCatalog is {condition.status}: {condition.message}"
         if condition and condition.status != "True"
