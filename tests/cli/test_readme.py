@@ -14,10 +14,13 @@ from textual.binding import Binding
 from textual.dom import DOMNode
 
 from kymatui import errors, ui
+from kymatui.cli.command_help import EXAMPLES
 from kymatui.cli.parser import build_parser
+from kymatui.sandbox.world.story.sample_fleet import Draw, runtime, runtimes
 from kymatui.settings.config_file import read_file
 from kymatui.ui.application.fleet_app import FleetApp
 from kymatui.ui.navigation.key_help import key_name
+from kymatui.ui.viewmodels.row_filter import parse_filter
 from tests.documents import DOCUMENTS, ROOT, anchors, blocks, links
 from tests.reference_screens import commands
 
@@ -140,3 +143,25 @@ def test_every_file_that_contributing_names_is_there() -> None:
     )
     assert len(named) > 30
     assert [path for path in named if not list(ROOT.glob(path)) and not list((ROOT / "kymatui").glob(path))] == []
+
+
+def label_examples() -> list[str]:
+    """The selectors of Kymas' labels in documents and in the help of commands."""
+    helps = [line for lines in EXAMPLES.values() for line in lines]
+    return sorted({found for text in (WHOLE, *helps) for found in re.findall(r"-l ([a-z][a-z0-9./-]*=[\w.-]+)", text)})
+
+
+@pytest.mark.parametrize("selector", label_examples())
+def test_a_selector_in_documents_and_help_matches_runtimes_of_the_sample(selector: str) -> None:
+    """The server compares labels by their whole names."""
+    key, _, value = selector.partition("=")
+    draw = Draw("fleet")
+    kymas = [runtime(draw, name, 0.0, "registry")[0] for name in runtimes(13)]
+    labels = [kyma["metadata"]["labels"] for kyma in kymas]
+    assert any(label.get(key) == value for label in labels)
+    accepts = parse_filter(f"-l {selector}").accepts
+    assert [accepts("", label) for label in labels] == [label.get(key) == value for label in labels]
+
+
+def test_there_are_selectors_in_documents_and_help() -> None:
+    assert label_examples()
