@@ -24,6 +24,7 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings
 from kymatui.domain.kyma.states import State
+from kymatui.domain.modules.module_outcomes import work_list
 from kymatui.domain.plans.kyma_manifest import ModuleContent
 from kymatui.domain.plans.manifest_body import ManifestLayer
 from kymatui.domain.whatif.catalog_change import CatalogChange, runtime_key
@@ -110,7 +111,9 @@ class ReleaseWorld:
         skipped = {key for key, manifest in self._manifests().items() if is_skipped(manifest)}
         self.change(change)
         found = self._differences(
-            forecast.entries, set(_without_channel(before)), {key: applied.get(key, "") for key in skipped}
+            forecast.entries,
+            set(_without_channel(before)),
+            {key: applied.get(key, "") for key in skipped | set(_orphans(before))},
         )
         return list(found), forecast.entries
 
@@ -238,7 +241,7 @@ class ReleaseWorld:
         unknown: Collection[tuple[RuntimeKey, str]],
         skipped: Mapping[ModuleKey, str],
     ) -> Iterator[str]:
-        """Yield what came otherwise; `skipped` are the versions of modules whose Manifests have the skip label."""
+        """Yield what came otherwise; `skipped` are versions that stay: of orphans, and by the skip label."""
         installed = dict(self._applied)
         kymas = {runtime_key(raw): read_kyma(raw) for raw in self.home.list(KYMA, SPACE)}
         for entry in entries:
@@ -254,7 +257,7 @@ class ReleaseWorld:
                 continue
             if problem := _difference(entry, version, kymas):
                 yield problem
-        for kyma, module in installed:
+        for kyma, module in (key for key, version in installed.items() if skipped.get(key) != version):
             yield f"{kyma}: {module} is installed, and nothing was foretold"
 
 
@@ -299,6 +302,15 @@ def _without_channel(fleet: FleetObjects) -> Iterator[tuple[RuntimeKey, str]]:
         kyma = read_kyma(raw)
         if isinstance(kyma, Kyma):
             yield from ((key, one.name) for one in kyma.reports if not one.channel and not one.version)
+
+
+def _orphans(fleet: FleetObjects) -> Iterator[ModuleKey]:
+    """Yield the modules whose Manifests no Kyma names: their version could not be resolved when they were disabled."""
+    for key, manifests in fleet.manifests.items():
+        kyma = read_kyma(fleet.kymas.get(key))
+        if isinstance(kyma, Kyma):
+            named = {item.name for item in work_list(kyma)}
+            yield from ((key[1], one.module) for one in manifests if not one.mandatory and one.module not in named)
 
 
 def _difference(entry: ModuleForecast, version: str, kymas: Mapping[RuntimeKey, object]) -> str:
