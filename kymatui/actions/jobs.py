@@ -80,11 +80,16 @@ class JobBook(Protocol):
 
 def job_cluster(session: Session) -> ClusterName:
     """Return the cluster of a session as journals name it, also of a runtime that cannot be reached."""
+    if session.kyma is None:
+        try:
+            return name_cluster(session.cluster)
+        except KymatuiError:
+            return ClusterName(session.home.name)
+    control = name_cluster(session.home)
     try:
-        return name_cluster(session.cluster)
+        return replace(name_cluster(session.cluster), control=control.identity)
     except KymatuiError:  # only its Kyma on the control plane is edited
-        home = session.home.name
-        return ClusterName(home if session.kyma is None else "/".join((home, *session.kyma)))
+        return ClusterName("/".join((control.name, *session.kyma)), control=control.identity)
 
 
 class JobReport:

@@ -297,3 +297,32 @@ def test_a_journal_has_no_words_of_a_server(tmp_path: Path) -> None:
     with pytest.raises(PartlyDoneError), job.recorded(), job.journal.step("create", "Secret shop/login"):
         raise PartlyDoneError('data[password]: Invalid value: "hunter2"')
     assert "hunter2" not in (tmp_path / "journal").read_text()
+
+
+@pytest.mark.parametrize(
+    ("control_plane", "is_ours"),
+    [
+        (ClusterName("kcp", "uid-1"), True),
+        (ClusterName("renamed", "uid-1"), True),
+        (ClusterName("kcp", "uid-2"), False),
+        (ClusterName("kcp", ""), True),
+        (ClusterName("other", ""), False),
+    ],
+    ids=["same", "context renamed", "another with this name", "may not read kube-system", "another context"],
+)
+def test_a_job_on_a_runtime_belongs_to_its_control_plane_by_identity(control_plane: ClusterName, is_ours: bool) -> None:
+    runtime = ClusterName("kcp/kcp-system/r1", "", "uid-1")
+    assert runtime.is_runtime_of(control_plane) is is_ours
+    assert runtime.runtime == "kcp-system/r1"
+    if control_plane.identity:
+        here = ClusterName(f"{control_plane.name}/kcp-system/r1", "", control_plane.identity)
+        assert (runtime.differs_from(here) == "") is (is_ours and control_plane.name == "kcp")
+
+
+def test_a_job_keeps_the_control_plane_of_its_runtime(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "job.jsonl", DEAD, lambda: 1.0)
+    job = OpenJob("1", journal, JobHeading("delete", ("keda",)), lambda cluster: False)
+    job.identify(ClusterName("kcp/kcp-system/r1", "uid-r1", "uid-1"))
+    found = read_record("1", read_journal(tmp_path / "job.jsonl"))
+    assert found is not None
+    assert found.cluster == ClusterName("kcp/kcp-system/r1", "uid-r1", "uid-1")

@@ -217,6 +217,26 @@ async def test_an_interrupted_campaign_is_on_its_control_plane_alone(monkeypatch
     assert reported == {"uid-1": ["0a1b2c"], "uid-2": []}
 
 
+async def test_an_interrupted_job_on_a_runtime_is_reported_on_its_control_plane_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    step = JournalEntry(1.0, "dead", JournalMark.BEGUN, "delete", "ScaledObject shop/cart")
+    whose = ("kcp-prod/kcp-system/skr", "uid-skr", "uid-1")
+    heading = JobHeading("delete", ("keda",), {}, "delete keda", *whose)
+    interrupt(monkeypatch, JobRecord("0a1b2c", heading, 0.0, "dead", None, (step,)))
+    reported = {}
+    for uid in ("uid-1", "uid-2"):
+        fleet = StillFleet()
+        fleet.home = cast("Cluster", IdentifiedCluster(uid))
+        async with fleet_app(fleet).run_test(size=SIZE) as pilot:
+            app = await ready(pilot)
+            await until(pilot, lambda: app.jobs.is_read)  # noqa: B023 (awaited in the same turn)
+            await pilot.pause(0.3)
+            reported[uid] = [problem for problem in app.problems if "a job on runtime" in problem]
+    expected = "a job on runtime kcp-system/skr was interrupted; open the runtime (enter) to resume it"
+    assert reported == {"uid-1": [expected], "uid-2": []}
+
+
 async def test_an_edit_that_was_followed_is_followed_again_and_not_made_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     heading = JobHeading("channel", ("api-gateway",), {"channel": "default"}, "move api-gateway", "prod-eu")
     interrupt(monkeypatch, JobRecord("0a1b2c", heading, 0.0, "dead"))

@@ -41,7 +41,8 @@ def open_job(cluster: ClusterName, purpose: JobPurpose, title: str, *, number: s
     """
     path = _path_of(number) or _new_path(cluster.name)
     own = _number(path)
-    heading = JobHeading(purpose.kind, purpose.modules, dict(purpose.options), title, cluster.name, cluster.identity)
+    whose = (cluster.name, cluster.identity, cluster.control)
+    heading = JobHeading(purpose.kind, purpose.modules, dict(purpose.options), title, *whose)
 
     def others(cluster: ClusterName) -> bool:
         return any(record.number != own for record in of_cluster(interrupted(cluster.name), cluster))

@@ -141,9 +141,9 @@ def _line(item: AuditFinding) -> str:
 
 def as_html(report: AuditReport) -> str:
     """Return a page that needs nothing else, for people who are sent one."""
-    header = ("Severity", "Rule", "Module", "Finding", "Since", "What to do")
     has_runtimes = any(item.runtime for item in report.findings)
-    header = (*header[:2], "Runtime", *header[2:]) if has_runtimes else header
+    runtime = ("Runtime",) if has_runtimes else ()
+    header = ("Severity", "Rule", *runtime, "Module", "Finding", "Since", "What to do")
     rows = "\n".join(_row(item, has_runtimes=has_runtimes) for item in report.findings)
     rows = rows or f'<tr><td colspan="{len(header)}">no findings</td></tr>'
     parts = [

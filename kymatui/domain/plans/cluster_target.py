@@ -11,10 +11,14 @@ from kymatui.domain.kubernetes.terminal_text import sanitize
 
 
 class ClusterName(Struct, frozen=True):
-    """A cluster as files of this machine name it; the identity is the uid of kube-system, "" if unknown."""
+    """A cluster as files of this machine name it; the identity is the uid of kube-system, "" if unknown.
+
+    `control` is the identity of a runtime's control plane: the runtime itself may be unreachable.
+    """
 
     name: str
     identity: str = ""
+    control: str = ""
 
     def differs_from(self, own: ClusterName) -> str:
         """Return which other cluster this is, "" if it is the same as `own`, or if that is unknown.
@@ -24,7 +28,20 @@ class ClusterName(Struct, frozen=True):
         if self.identity and own.identity:
             same, again = self.identity == own.identity, self.name == own.name
             return "" if same else f"another cluster that is also called {own.name}" if again else self.name
+        if self.control and own.control and self.control != own.control:
+            return f"a runtime of another control plane that is also called {own.name}"
         return self.name if self.name not in ("", own.name) else ""
+
+    def is_runtime_of(self, control_plane: ClusterName) -> bool:
+        """Return whether this is a runtime of a control plane; the name decides only where an identity is unknown."""
+        if self.control and control_plane.identity:
+            return self.control == control_plane.identity
+        return self.name.startswith(f"{control_plane.name}/")
+
+    @property
+    def runtime(self) -> str:
+        """Return the namespace and name of a runtime."""
+        return "/".join(self.name.split("/")[-2:])
 
 
 class ClusterTarget(Struct, frozen=True):

@@ -129,7 +129,8 @@ def plan_sync(
             copies.templates,
         ),
     )
-    return SyncPlan(*(tuple(_until_deletion(entry, kyma) for entry in entries) for entries in lists))
+    synced_metas, synced_templates = (tuple(_until_deletion(entry, kyma) for entry in entries) for entries in lists)
+    return SyncPlan(synced_metas, synced_templates)
 
 
 def _until_deletion(entry: SyncEntry, kyma: Kyma) -> SyncEntry:

@@ -48,7 +48,7 @@ class JobRecord(Struct, frozen=True):
 
     @property
     def cluster(self) -> ClusterName:
-        return ClusterName(self.heading.cluster, self.heading.identity)
+        return self.heading.cluster_name
 
     @property
     def subjects(self) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from typing import Final
 
 import msgspec
 
+from kymatui.domain.plans.cluster_target import ClusterName
 from kymatui.errors import ConfigurationError
 from kymatui.own_files import open_own, read_own
 from kymatui.structs import resolved_type
@@ -40,7 +41,8 @@ JOB_STEP: Final = "job"
 class JobHeading(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a job is, so that it can be planned again: no values of charts, no documents, no credentials.
 
-    `cluster` is its name, `identity` the uid of its kube-system, "" if that may not be read.
+    `cluster` is its name, `identity` the uid of its kube-system, "" if that may not be read; `control` is that of a
+    runtime's control plane.
     """
 
     kind: str
@@ -49,6 +51,11 @@ class JobHeading(msgspec.Struct, frozen=True, omit_defaults=True):
     title: str = ""
     cluster: str = ""
     identity: str = ""
+    control: str = ""
+
+    @property
+    def cluster_name(self) -> ClusterName:
+        return ClusterName(self.cluster, self.identity, self.control)
 
 
 class JournalEntry(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -39,7 +39,9 @@ class OpenJob:
 
     def identify(self, cluster: ClusterName) -> None:
         """Write which cluster the job is on, once that is known."""
-        self._heading = msgspec.structs.replace(self._heading, cluster=cluster.name, identity=cluster.identity)
+        self._heading = msgspec.structs.replace(
+            self._heading, cluster=cluster.name, identity=cluster.identity, control=cluster.control
+        )
         self.journal.begin(self._heading)
 
     def start(self, module: str) -> None:
@@ -72,7 +74,7 @@ class OpenJob:
         """Return the error of its stop; without a progress that the cluster was asked for, as the journal has it."""
         steps, resume = self.journal.steps, ""
         if steps or self._is_resumed:
-            has_others = self._others(ClusterName(self._heading.cluster, self._heading.identity))
+            has_others = self._others(self._heading.cluster_name)
             resume = f"kymatui resume {self.number}" if has_others else "kymatui resume"
         here = error.progress or job_progress(self._heading, steps)
         remaining = tuple(name for name in self._heading.modules if self._started and name not in self._started)

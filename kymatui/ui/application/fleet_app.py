@@ -58,9 +58,10 @@ class FleetApp(KymatuiApp, FleetFlowApp):
     async def look_back(self, connection: ClusterConnection) -> None:
         await super().look_back(connection)
         fleet = self.fleet_view.place
-        if fleet is not None and connection.name == fleet.name:
+        control = self.fleet_view.control_plane
+        if fleet is not None and connection.name == fleet.name and control is not None:
             resuming = await self.jobs.in_thread(lambda: import_module("kymatui.ui.flows.resume"))
-            await resuming.report_runtimes(self, connection.name)
+            await resuming.report_runtimes(self, control)
 
     def _is_busy(self, key: RuntimeKey) -> bool:
         """Return whether a job uses the runtime, so that its session must stay open."""

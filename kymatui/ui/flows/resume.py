@@ -10,11 +10,13 @@ from kymatui.adapters.files.job_journals import interrupted
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma_edit.label_edit import LABELS
 from kymatui.domain.kyma_edit.module_edit import EditVerb
+from kymatui.engine.cluster.cluster_identity import name_cluster
 from kymatui.errors import RefusedError
 from kymatui.ui.flows.job_controller import read_interrupted
 from kymatui.ui.navigation.command_table import unknown_name
 
 if TYPE_CHECKING:
+    from kymatui.engine.cluster.ports import Cluster
     from kymatui.engine.jobs.job_records import JobRecord
     from kymatui.ui.flows.flow_app import FleetFlowApp, FlowApp
 
@@ -30,18 +32,19 @@ async def report_interrupted(app: FlowApp) -> None:
         app.problem(sanitize(f"{_describe(record)}; type `:resume {record.number}` to continue"), seconds=_SECONDS)
 
 
-async def report_runtimes(app: FlowApp, control: str) -> None:
+async def report_runtimes(app: FlowApp, control: Cluster) -> None:
     """Report the runtimes of a control plane with interrupted jobs."""
-    records = await app.jobs.in_thread(interrupted)
-    names = dict.fromkeys(
-        record.cluster.name.removeprefix(f"{control}/") for record in records if _is_of(record, control)
-    )
-    for name in names:
+    for name in await app.jobs.in_thread(lambda: _interrupted_runtimes(control)):
         app.problem(sanitize(f"a job on runtime {name} was interrupted; open the runtime (enter) to resume it"))
 
 
-def _is_of(record: JobRecord, control: str) -> bool:
-    return record.cluster.name.startswith(f"{control}/")
+def _interrupted_runtimes(control: Cluster) -> tuple[str, ...]:
+    """Return the runtimes with interrupted jobs; the control plane is asked only if this machine has any job."""
+    records = interrupted()
+    if not records:
+        return ()
+    named = name_cluster(control)
+    return tuple(dict.fromkeys(record.cluster.runtime for record in records if record.cluster.is_runtime_of(named)))
 
 
 def _describe(record: JobRecord) -> str:
