@@ -6,6 +6,7 @@ from typing import Any
 
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.change_history import ChangeHistory, ModuleChange
+from kymatui.domain.catalog.module_events import events_about, module_objects
 from kymatui.domain.snapshot.object_index import index_objects
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, ReadCache, Snapshot, namespaced_feed
 from tests.domain import builders as b
@@ -93,3 +94,44 @@ def test_no_more_is_kept_than_asked_for() -> None:
     assert len(history.changes) == 10
     assert isinstance(history.changes[0], ModuleChange)
     assert history.changes[0].at == b.NOW + 49
+
+
+def test_what_the_cluster_recorded_before_the_first_look_is_part_of_the_history() -> None:
+    """A restart of kymatui forgets nothing that objects and Events still tell."""
+    hand = {
+        "manager": "kubectl-edit",
+        "operation": "Update",
+        "time": b.stamp(120),
+        "fieldsV1": {"f:spec": {"f:replicas": {}}},
+    }
+    resource = b.resource("keda", deletionTimestamp=b.stamp(60), finalizers=["a.b/c"], managedFields=[hand])
+    found = snapshot(module_resources={b.gvk("keda"): (resource,)})
+    history = looks(found, snapshot("Error", module_resources={b.gvk("keda"): (resource,)}))
+    recorded = {(one.what, one.after): one.at - b.NOW for one in history.of("keda") if one.at < b.NOW}
+    assert recorded["written by kubectl-edit", "spec"] == -120
+    assert recorded["deletion", "requested"] == -60
+    assert recorded["condition Available", "True (R)"] == -3600
+    times = [one.at for one in history.of("keda")]
+    assert times == sorted(times, reverse=True)
+    assert {one.at for one in history.changes} == {b.NOW + 1}, "what is announced began with kymatui"
+    assert set(history.known) >= set(history.changes)
+
+
+def test_events_from_before_the_first_look_are_part_of_the_history() -> None:
+    event = {
+        "metadata": {"uid": "e-1"},
+        "involvedObject": {"kind": "Deployment", "namespace": "kyma-system", "name": "keda-manager"},
+        "type": "Warning",
+        "reason": "FailedCreate",
+        "message": "quota exceeded",
+        "lastTimestamp": b.stamp(30),
+    }
+    found = snapshot(events=(event,))
+    row = build_catalog(found, b.NOW).rows[0]
+    events = events_about(found, module_objects(row))
+    (change,) = (one for one in looks(found).of("keda", events) if one.what == "event FailedCreate")
+    assert (change.after, change.at, change.about) == (
+        "quota exceeded",
+        b.NOW - 30,
+        "Deployment kyma-system/keda-manager",
+    )

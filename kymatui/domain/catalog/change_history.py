@@ -1,4 +1,8 @@
-"""The history of changes between snapshots: state, version, drift and conditions of each module."""
+"""The history of changes between snapshots: state, version, drift and conditions of each module.
+
+What happened before the first snapshot comes from the cluster, as far as objects record it: creation, deletion,
+conditions, the last write of each field manager, and Events.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +12,12 @@ from typing import Final
 
 from msgspec import Struct
 
+from kymatui.domain.catalog.module_events import Event
 from kymatui.domain.catalog.rows import Catalog, ModuleRow
-from kymatui.domain.kubernetes.conditions import read_conditions
+from kymatui.domain.kubernetes.conditions import Condition, read_conditions
 from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.managed_fields import field_writers
+from kymatui.domain.kubernetes.object_meta import read_meta
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.states import State, state_rank
 from kymatui.domain.snapshot.object_index import ObjectIndex
@@ -28,9 +35,9 @@ STATE: Final = "state"
 class ModuleChange(Struct, frozen=True):
     """One change of one module.
 
-    `at` is when kymatui saw it, `since` when it happened according to the cluster (conditions have this), both in
-    seconds of the Unix clock. `what` names the fact, `about` the object, "" for the module as a whole. `before` is
-    "" for a new fact, `after` for a removed one.
+    `at` is when kymatui saw it, or when the cluster recorded it before that; `since` is when it happened according to
+    the cluster (conditions have this), both in seconds of the Unix clock. `what` names the fact, `about` the object, ""
+    for the module as a whole. `before` is "" for a new fact, `after` for a removed one.
     """
 
     at: float
@@ -61,15 +68,25 @@ class ChangeHistory:
         self._seen: dict[str, _Facts] | None = None
         self._kept_facts: dict[str, tuple[ModuleRow, tuple[Object | None, ...], _Facts]] = {}
         self._changes: tuple[ModuleChange, ...] = ()
+        self._recorded: tuple[ModuleChange, ...] = ()
+        self._began = 0.0
 
     @property
     def changes(self) -> tuple[ModuleChange, ...]:
-        """Return all changes, the newest first."""
+        """Return all changes since the first snapshot, the newest first."""
         return self._changes
 
-    def of(self, module: str) -> tuple[ModuleChange, ...]:
-        """Return the changes of one module, the newest first."""
-        return tuple(change for change in self._changes if change.module == module)
+    @property
+    def known(self) -> tuple[ModuleChange, ...]:
+        """Return all changes and what the cluster recorded before the first snapshot, the newest first."""
+        return (*self._changes, *self._recorded)
+
+    def of(self, module: str, events: Iterable[tuple[Event, ObjectRef]] = ()) -> tuple[ModuleChange, ...]:
+        """Return the changes of one module, the newest first; `events` are those of its objects."""
+        earlier = [change for change in self._recorded if change.module == module]
+        earlier += (_event_change(module, event, ref) for event, ref in events if event.last_seen < self._began)
+        earlier.sort(key=lambda change: -change.at)
+        return (*(change for change in self._changes if change.module == module), *earlier)
 
     def see(self, catalog: Catalog, snapshot: Snapshot, locations: ObjectIndex, now: float) -> None:
         """Compare a new catalog with the last one; while the first lists load, nothing counts as a change."""
@@ -83,6 +100,10 @@ class ChangeHistory:
             )
             if changes:
                 self._changes = (*changes, *self._changes)[: self._kept]
+        else:
+            self._began = now
+            recorded = (change for row in catalog.rows for change in _recorded_changes(row, locations))
+            self._recorded = tuple(sorted(recorded, key=lambda change: -change.at))[: self._kept]
         self._seen = facts
 
     def _facts_of(self, row: ModuleRow, locations: ObjectIndex) -> _Facts:
@@ -94,6 +115,38 @@ class ChangeHistory:
         facts = dict(_facts(row, objects))
         self._kept_facts[row.name] = row, objects, facts
         return facts
+
+
+def _recorded_changes(row: ModuleRow, locations: ObjectIndex) -> Iterator[ModuleChange]:
+    """Yield what the objects of a module record of earlier changes, each with its time by the cluster's clock.
+
+    Of its fields an object keeps the last write of each manager; status is left out, because conditions tell it.
+    """
+    for ref in _observed(row):
+        raw = locations.find(ref)
+        if raw is None:
+            continue
+        reader = JsonReader(raw)
+        meta = read_meta(reader)
+        moments = [(meta.created, "object", "created"), (meta.deleted, "deletion", "requested")]
+        for condition in read_conditions(reader.child("status")):
+            moments.append((condition.since, f"condition {condition.type}", _condition_value(condition)))
+        for writer in field_writers(raw):
+            parts = sorted({path[0].removeprefix("f:") for path in writer.fields})
+            if writer.subresource != "status" and parts != ["status"] and writer.at != meta.created:
+                moments.append((writer.at, f"written by {writer.manager or 'an unnamed client'}", ", ".join(parts)))
+        for at, what, value in moments:
+            if at is not None:
+                yield ModuleChange(at, row.name, what, "", value, str(ref), at, ref)
+
+
+def _event_change(module: str, event: Event, ref: ObjectRef) -> ModuleChange:
+    at = event.last_seen
+    return ModuleChange(at, module, f"event {event.reason}", "", event.message, str(ref), at, ref)
+
+
+def _condition_value(condition: Condition) -> str:
+    return f"{condition.status} ({condition.reason})" if condition.reason else condition.status
 
 
 def changes_since(changes: Sequence[ModuleChange], last: ModuleChange | None) -> Sequence[ModuleChange]:
@@ -147,8 +200,7 @@ def _facts(row: ModuleRow, objects: Sequence[Object | None]) -> Iterator[tuple[t
             yield ("", what), _Fact(value)
     for ref, raw in zip(_observed(row), objects, strict=True):
         for condition in read_conditions(JsonReader(raw).child("status")) if raw is not None else ():
-            value = f"{condition.status} ({condition.reason})" if condition.reason else condition.status
-            yield (str(ref), f"condition {condition.type}"), _Fact(value, condition.since, ref)
+            yield (str(ref), f"condition {condition.type}"), _Fact(_condition_value(condition), condition.since, ref)
 
 
 def _changes(before: Mapping[str, _Facts], after: Mapping[str, _Facts], now: float) -> Iterator[ModuleChange]:

@@ -67,7 +67,7 @@ def _places(app: FlowApp) -> Iterator[ScreenCommand]:
     for kind, text, alias in (
         ("channels", "compare the channels", "matrix"),
         ("problems", "list all problems", "errors"),
-        ("changes", "list the changes since kymatui started", "history"),
+        ("changes", "list the changes, also those that the cluster recorded before", "history"),
         ("jobs", "list running and finished jobs", "job"),
     ):
         yield ScreenCommand(kind, text, partial(_place, app, kind), aliases=(alias,))

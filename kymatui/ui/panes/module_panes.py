@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widget import Widget
 
-from kymatui.domain.catalog.module_events import module_objects
+from kymatui.domain.catalog.module_events import events_about, module_objects
 from kymatui.domain.catalog.rows import ModuleRow
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.snapshot.snapshots import Snapshot
@@ -160,7 +160,7 @@ class DocumentsPane(Pane):
         return {"yaml": lambda: self.query_one(ObjectView).text}
 
 
-# Changes of the module since kymatui started.
+# Changes of the module: since kymatui started, and what the cluster recorded before.
 
 
 class HistoryPane(Pane):
@@ -176,16 +176,20 @@ class HistoryPane(Pane):
 
     def compose(self) -> ComposeResult:
         yield LiveTable(MODULE_COLUMNS, id="history", sort=SortOrder("time", descending=True))
-        yield Static(Content("No changes since kymatui started."), id="no-history", classes="nothing")
+        yield Static(Content("No changes, and none recorded by the cluster."), id="no-history", classes="nothing")
         yield Static("", id="history-words")
 
     def target(self) -> Widget:
         return self.query_one(LiveTable)
 
+    def followed_objects(self, row: ModuleRow) -> FollowedObjects:
+        """Return the module's objects, whose events are part of its history."""
+        return FollowedObjects(module_objects(row))
+
     def draw(self, row: ModuleRow, snapshot: Snapshot) -> None:
-        del snapshot
         app = self.kymatui
-        changes = app.view.history.of(row.name) if app.view.history is not None else ()
+        events = events_about(snapshot, module_objects(row))
+        changes = app.view.history.of(row.name, events) if app.view.history is not None else ()
         self._refs = change_subjects(changes)
         self.query_one(LiveTable).show(change_rows(changes, app.clock()))
         self.set_class(not changes, "-empty")

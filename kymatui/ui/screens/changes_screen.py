@@ -1,4 +1,4 @@
-"""Changes of all modules since kymatui started."""
+"""Changes of all modules: since kymatui started, and what the cluster recorded before."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class ChangesScreen(ListScreen):
 
     def body(self) -> ComposeResult:
         yield LiveTable(COLUMNS, id="changes-list", sort=SortOrder("time", descending=True))
-        yield Static(Content("No changes since kymatui started."), id="nothing", classes="nothing")
+        yield Static(Content("No changes, and none recorded by the cluster."), id="nothing", classes="nothing")
         yield StatusLine(id="reason")
 
     def show_catalog(self) -> None:
         if not self.query(LiveTable):
             return
         app = self.kymatui
-        changes = app.view.history.changes if app.view.history is not None else ()
+        changes = app.view.history.known if app.view.history is not None else ()
         self.main_widget().show(change_rows(changes, app.clock()))
         self.set_class(not changes, "-empty")
 

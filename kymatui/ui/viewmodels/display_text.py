@@ -9,8 +9,9 @@ from pathlib import Path
 from msgspec import Struct
 from rich.cells import cell_len, set_cell_size
 
-__all__ = ["as_screen_commands", "clip", "clock_time", "fit_to_width", "shorten_path"]
+__all__ = ["as_screen_commands", "clip", "clock_time", "fit_to_width", "moment", "shorten_path"]
 
+_DAY = 86400.0
 _SAME_ON_SCREEN = "adopt|disable|enable|install|logs|manage|manifest|restore|resume|unmanage"
 _COMMAND = re.compile(rf"`kymatui (({_SAME_ON_SCREEN})( [^`\s-][^`\s]*)*)`")
 
@@ -43,6 +44,11 @@ def shorten_path(path: str | Path) -> str:
 def clock_time(at: float) -> str:
     """Return the time of day in UTC of a Unix time: `14:03:22`."""
     return time.strftime("%H:%M:%S", time.gmtime(at))
+
+
+def moment(at: float, now: float) -> str:
+    """Return the time of day in UTC, and for what is older than a day the date: `Nov 21`."""
+    return clock_time(at) if now - at < _DAY else time.strftime("%b %d", time.gmtime(at))
 
 
 class Fact(Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""Changes since kymatui started, as rows."""
+"""Changes since kymatui started, and recorded ones, as rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kymatui.domain.kyma.states import parse_state
 from kymatui.lists.catalog_cells import TONES
 from kymatui.lists.columns import ABSENT, SIGNS, Cell, Column
 from kymatui.moments import format_duration
-from kymatui.ui.viewmodels.display_text import clock_time
+from kymatui.ui.viewmodels.display_text import moment
 from kymatui.ui.viewmodels.row_list import Row
 
 _TIME = Column("time", "UTC", 8, falls=True)
@@ -53,7 +53,7 @@ def format_change(row: Row | None) -> str:
 
 def _row(change: ModuleChange, now: float) -> Row:
     cells = {
-        "time": Cell(clock_time(change.at), "muted", order=change.at),
+        "time": Cell(moment(change.at, now), "muted", order=change.at),
         "module": Cell(sanitize(change.module), "strong"),
         "what": Cell(sanitize(change.what)),
         "before": Cell(sanitize(change.before) or ABSENT, "muted"),
