@@ -30,7 +30,7 @@ WHOLE = "\n".join(text for place, text in DOCUMENTS.items() if not place.startsw
 def shown() -> list[str]:
     """Every command line in a block that begins with kymatui."""
     lines = [part for block in blocks("sh") for line in block.splitlines() for part in line.split(" && ")]
-    found = [line.partition("  #")[0].partition(" | ")[0].strip() for line in lines]
+    found = [line.partition("  #")[0].partition(" | ")[0].partition(" > ")[0].strip() for line in lines]
     return [line for line in dict.fromkeys(found) if line.split()[:1] == ["kymatui"]]
 
 
