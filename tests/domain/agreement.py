@@ -7,6 +7,7 @@ different answers of one kind to one question are a contradiction. None is an un
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -179,12 +180,18 @@ def _problems(catalog: Catalog) -> Iterator[Answer]:
             yield Answer("problems", row.name, "actor", problem.actor.value)
     listed = [row for row in problem_rows(catalog) if row.cells["severity"].text != "info"]
     for surface, number in (
-        ("header", int(count_problems(catalog).rpartition(" ")[2])),
+        ("header", _problem_count(count_problems(catalog))),
         ("problems", len(listed)),
         ("catalog -o json", document["counts"]["problems"]),
         ("catalog -o json, list", sum(one["severity"] != "info" for one in document["problems"])),
     ):
         yield Answer(surface, "", "how many problems", number)
+
+
+def _problem_count(header: str) -> int:
+    count = re.search(r"problems (\d+)", header)
+    assert count is not None
+    return int(count[1])
 
 
 def _compare(pair: RuntimePair) -> Iterator[Answer]:
