@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any, Final, cast
 from unittest.mock import patch
@@ -137,7 +137,7 @@ def audit_answers(report: AuditReport) -> Iterator[Answer]:
 _QUESTIONS: Final = ("severity", "module", "rule", "actor", "message")
 
 
-def _of_findings(surface: str, findings: Sequence[Json]) -> Iterator[Answer]:
+def _of_findings(surface: str, findings: Iterable[Json]) -> Iterator[Answer]:
     for finding in findings:
         for question in _QUESTIONS:
             if question in finding:

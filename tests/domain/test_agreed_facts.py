@@ -34,7 +34,7 @@ from kymatui.domain.whatif.catalog_change import CatalogChange
 from kymatui.domain.whatif.fleet_objects import build_fleet_objects
 from kymatui.domain.whatif.summary import change_notes
 from kymatui.ui.presenters.module.version_rows import offer_key
-from tests.domain.agreement import CONTROL, RUNTIME, world_of
+from tests.domain.agreed_worlds import CONTROL, RUNTIME, world_of
 from tests.domain.builders import (
     NOW,
     Json,

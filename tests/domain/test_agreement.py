@@ -14,7 +14,8 @@ from kymatui.domain.fleet import pending_actions
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.remote import module_sync
 from tests.domain import agreement
-from tests.domain.agreement import SITUATIONS, World, ask, contradictions, worlds
+from tests.domain.agreed_worlds import SITUATIONS, World, worlds
+from tests.domain.agreement import ask, contradictions
 
 WITHOUT_SHRINKING = (Phase.explicit, Phase.generate)
 

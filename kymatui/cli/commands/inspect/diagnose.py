@@ -217,7 +217,7 @@ def diagnosis_page(diagnosis: Diagnosis, facts: PageFacts) -> str:
     parts = [
         html_table(("", ""), facts.facts),
         "<h2>Modules</h2>",
-        html_table(("Module", "State", "Reason", "Installed", "Desired", "Drift"), map(_module, facts.modules)),
+        html_table(_MODULE_HEADER, map(_module, facts.modules)),
         "<h2>Problems</h2>",
         html_table(("Module", "Severity", "Problem"), _problems(facts.modules)),
         "<h2>Not read</h2>",
@@ -254,8 +254,14 @@ def diagnosis_page(diagnosis: Diagnosis, facts: PageFacts) -> str:
     return html_page(facts.title, parts)
 
 
+_MODULE_KEYS = ("name", "state", "reason", "installed", "desired", "drift", "actor")
+_MODULE_HEADER = ("Module", "State", "Reason", "Installed", "Desired", "Drift", "Who acts")
+
+
 def _module(module: dict[str, Any]) -> tuple[str, ...]:
-    return tuple(_cell(module.get(key)) for key in ("name", "state", "reason", "installed", "desired", "drift"))
+    return tuple(
+        _cell(module.get(key)) for key in ("name", "state", "reason", "installed", "desired", "drift", "actor")
+    )
 
 
 def _cell(value: object) -> str:
