@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
-from kymatui.domain.plans.cluster_management import Operator, read_operator
+from kymatui.domain.kyma.kyma_keeper import Operator, read_operator
 from kymatui.errors import KymatuiError
 
 if TYPE_CHECKING:

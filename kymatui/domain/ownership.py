@@ -15,6 +15,8 @@ from msgspec import Struct
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, OPERATOR, field_managers, read_meta
 from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.kyma.kyma_keeper import OWN_OPERATOR
+from kymatui.domain.kyma.problems import Actor
 
 LABEL_PART_OF: Final = "applyset.kubernetes.io/part-of"
 ANNOTATION_RELEASE: Final = "meta.helm.sh/release-name"
@@ -61,7 +63,7 @@ def read_owner(live: Mapping[str, Any]) -> Owner | None:
     labels: Mapping[str, Any] = metadata.get("labels") or {}
     annotations: Mapping[str, Any] = metadata.get("annotations") or {}
     manifest = owning_manifest(live)
-    if LIFECYCLE_APPLIER in field_managers(live):
+    if applying_keeper(live) is not None:
         return Owner(OwnerKind.LIFECYCLE_MANAGER, manifest)
     if annotations.get(ANNOTATION_RELEASE):
         namespace = annotations.get(ANNOTATION_RELEASE_NAMESPACE) or "default"
@@ -84,7 +86,18 @@ def is_applied_from(raw: object, manifest: str) -> bool:
 
     `manifest` is "namespace/name".
     """
-    return bool(manifest) and (owning_manifest(raw) == manifest and LIFECYCLE_APPLIER in field_managers(raw))
+    return bool(manifest) and owning_manifest(raw) == manifest and applying_keeper(raw) is not None
+
+
+def applying_keeper(raw: object) -> Actor | None:
+    """Return what applies an object for a Kyma: lifecycle-manager or kymatui's operator; None if neither does.
+
+    The operator also installs what Manifests of people request, which has no mark of a Kyma's module.
+    """
+    managers = field_managers(raw)
+    if LIFECYCLE_APPLIER in managers:
+        return Actor.KLM
+    return Actor.OPERATOR if OWN_OPERATOR in managers and owning_manifest(raw) else None
 
 
 def resource_policy(body: Mapping[str, Any]) -> str:

@@ -70,6 +70,10 @@ def rendered(**values: Any) -> dict[tuple[str, str, str], Json]:
         ),
         ({"shards": 4, "replicas": 3}, {"arguments": ["--shards=4"], "replicas": 3}),
         (
+            {"insecureRegistries": ["a:1", "b:2"]},
+            {"arguments": ["--insecure-registry=a:1", "--insecure-registry=b:2"]},
+        ),
+        (
             {
                 "manifestNamespaces": ["shop", "web"],
                 "manifestServiceAccount": "deployer",
@@ -78,7 +82,7 @@ def rendered(**values: Any) -> dict[tuple[str, str, str], Json]:
             {"tenants": ("shop", "web"), "account": "deployer", "arguments": ["--lookup-secrets=shop/db,web/*"]},
         ),
     ],
-    ids=["defaults", "single cluster", "listener", "agent", "monitoring", "shards", "manifests"],
+    ids=["defaults", "single cluster", "listener", "agent", "monitoring", "shards", "registries", "manifests"],
 )
 def test_the_chart_renders_what_is_printed(values: Json, more: Json) -> None:
     chart, printed = rendered(**values), objects(**more)
@@ -212,6 +216,9 @@ def test_the_command_prints_yaml_and_json_and_refuses_wrong_options(capsys: pyte
     assert main(["operator", "manifests", "--image", IMAGE, "-o", "json", "--listener-gateways", "10.0.0.7"]) == 0
     listed = json.loads(capsys.readouterr().out)["items"]
     assert {identity(one): one for one in listed} == objects(gateways="10.0.0.7/32")
+    assert main(["operator", "manifests", "--image", IMAGE, "--insecure-registry", "a:1"]) == 0
+    printed = {identity(one): one for one in yaml.safe_load_all(capsys.readouterr().out)}
+    assert printed == objects(arguments=["--insecure-registry=a:1"])
     for wrong in (
         ("--image", "two words"),
         ("--image", IMAGE, "--replicas", "0"),

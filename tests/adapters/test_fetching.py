@@ -69,6 +69,12 @@ def test_who_allows_some_to_go_without_tls_allows_no_others(filled: Served) -> N
     assert len(filled.registry.requests) == before
 
 
+def test_a_registry_that_is_named_as_insecure_is_read_without_tls_also_where_a_manifest_has_no_scheme(
+    filled: Served,
+) -> None:
+    assert BlobFetcher(insecure=(filled.registry.address,)).layer(where(filled), DIGEST) == LAYER
+
+
 def test_a_layer_that_is_not_there_or_no_layer_is_told(filled: Served) -> None:
     with pytest.raises(RegistryError, match="HTTP 404"):
         BlobFetcher().layer(where(filled), digest_of(b"other"), insecure=True)

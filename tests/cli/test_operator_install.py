@@ -155,6 +155,16 @@ def test_shards_stay_until_another_number_is_given(cluster: KubeCluster) -> None
     assert [one for one in arguments_of(cluster) if one.startswith("--shards")] == ["--shards=8"]
 
 
+def test_registries_without_tls_reach_the_operator_and_stay(cluster: KubeCluster) -> None:
+    plain = ["--insecure-registry=a.example:5000", "--insecure-registry=b.example:5000"]
+    assert install("--single-cluster", *plain, "--yes", "--namespace", SPACE) == 0
+    assert arguments_of(cluster)[-2:] == plain
+    assert main(["operator", "upgrade", "--insecure-registry=c.example:5000", "--replicas=1", "--yes"]) == 0
+    assert arguments_of(cluster)[-3:] == [*plain, "--insecure-registry=c.example:5000"]
+    assert main(["operator", "upgrade", "--insecure-registry=a.example:5000", "--yes"]) == 0
+    assert arguments_of(cluster)[-3:] == [*plain, "--insecure-registry=c.example:5000"]
+
+
 def test_shards_that_cannot_be_are_refused(cluster: KubeCluster, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["operator", "run", "--shards", "65"]) == 64
     assert "--shards must be from 1 to 64" in capsys.readouterr().err

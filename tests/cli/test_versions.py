@@ -43,7 +43,7 @@ def test_one_version_is_compared_with_the_installed_one(capsys: pytest.CaptureFi
     assert (found["affected"], found["unread"]) == ([], [])
     table = run(capsys, "versions", "telemetry", "1.23.0", *ON_RUNTIME)[1]
     assert table.splitlines()[0].split() == ["SECTION", "CHANGE", "WHAT", "VALUE"]
-    assert "1.24.0 → 1.23.0 (1 minor)\n\na downgrade, which lifecycle-manager refuses\n" in table
+    assert "1.24.0 → 1.23.0 (1 minor)\n\na downgrade, which is refused where the Kyma requests the module\n" in table
 
 
 def test_two_versions_are_compared_by_every_way_to_the_runtime(capsys: pytest.CaptureFixture[str]) -> None:

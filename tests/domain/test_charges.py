@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from kymatui.domain.plans.cluster_management import ClusterManagement, ClusterManager, detect_management, read_operator
+from kymatui.domain.kyma.kyma_keeper import read_operator
+from kymatui.domain.plans.cluster_management import ClusterManagement, ClusterManager, detect_management
 from kymatui.domain.snapshot.missing_lists import ListGap
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
 import pytest
 
+from kymatui.adapters.kube.watch.projections import FleetKyma
+from kymatui.domain.audit.report import audit
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.rows import NAMING_LISTS, Catalog
 from kymatui.domain.fleet.pending_actions import runtime_reason
 from kymatui.domain.fleet.runtimes import metas_by_module, read_runtime
-from kymatui.domain.kyma.kyma_keeper import keeper_of, with_keeper
+from kymatui.domain.kyma.kyma_keeper import Operator, find_keeper, with_keeper
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma_edit.edit_progress import track_edit
 from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit, propose_edit
-from kymatui.domain.plans.cluster_management import ClusterManagement, ClusterManager, Operator, detect_management
+from kymatui.domain.plans.cluster_management import ClusterManagement, ClusterManager, detect_management
 from kymatui.domain.plans.direct_install import install_refusals
+from kymatui.domain.remote.runtime_pair import RuntimePair
+from kymatui.domain.remote.side_by_side import compare_sides
+from kymatui.domain.remote.watcher_chains import ControlPlaneObjects, build_chains
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
 from tests.domain.builders import (
     NOW,
@@ -81,6 +87,10 @@ def sentences(seen: Snapshot) -> Iterator[str]:
     yield from install_refusals(
         found, "mod", found.row("mod"), LISTED, direct=False, keeper=detect_management(seen).keeper
     )
+    for finding in audit(seen, NOW).findings:
+        yield from (finding.message, finding.actor, finding.rule.title, finding.rule.why, finding.rule.remedy)
+    for line in compare_sides(RuntimePair("default", seen, snapshot()), NOW).lines:
+        yield from (line.why, line.actor)
     for verb in EditVerb:
         edit = ModuleEdit(verb, "mod", "fast" if verb is EditVerb.CHANNEL else None)
         proposed = propose_edit(seen, edit, NOW)
@@ -98,18 +108,73 @@ def test_where_the_operator_works_no_sentence_names_lifecycle_manager() -> None:
     assert ours == [[words.replace("lifecycle-manager", "kymatui's operator") for words in some] for some in theirs]
 
 
+def written(**times: str) -> Json:
+    """Return a Kyma that these managers wrote at these times."""
+    raw = kyma()
+    names = {"klm": "lifecycle-manager", "own": "kymatui-operator", "applier": "declarative.kyma-project.io/applier"}
+    entries = [{"manager": names.get(name, name), **({"time": at} if at else {})} for name, at in times.items()]
+    return {**raw, "metadata": {**raw["metadata"], "managedFields": entries}}
+
+
+EARLY, LATE = "2026-11-20T00:00:00Z", "2026-11-21T00:00:00Z"
+WORKING = Operator("pod-1", 1.0, works=True)
+
+
+def running(name: str, replicas: int = 1) -> Json:
+    return {"kind": "Deployment", "metadata": {"name": name}, "spec": {"replicas": replicas}}
+
+
 @pytest.mark.parametrize(
-    ("managers", "keeper"),
+    ("times", "workloads", "operator", "keeper"),
     [
-        ((), Actor.KLM),
-        (("kubectl",), Actor.KLM),
-        (("kubectl", "kymatui-operator"), Actor.OPERATOR),
-        (("kymatui-operator", "lifecycle-manager"), Actor.KLM),
-        (("kymatui-operator", "declarative.kyma-project.io/applier"), Actor.KLM),
+        ({}, [], None, None),
+        ({"kubectl": LATE}, [], None, None),
+        ({"kubectl": LATE, "own": EARLY}, [], None, Actor.OPERATOR),
+        ({"own": "", "klm": ""}, [], None, Actor.KLM),
+        ({"own": "", "applier": ""}, [], None, Actor.KLM),
+        ({"klm": EARLY, "own": LATE}, [], None, Actor.OPERATOR),
+        ({"own": EARLY, "klm": LATE}, [], None, Actor.KLM),
+        ({"own": EARLY, "klm": LATE}, [], WORKING, Actor.OPERATOR),
+        ({"own": EARLY, "klm": LATE}, [], Operator(""), Actor.KLM),
+        ({"klm": EARLY, "own": LATE}, [running("klm-controller-manager")], WORKING, Actor.KLM),
+        ({"klm": EARLY, "own": LATE}, [running("klm-controller-manager", 0)], None, Actor.OPERATOR),
+        ({"own": EARLY, "klm": LATE}, [running("kymatui-operator")], None, Actor.OPERATOR),
+        ({"klm": LATE}, [running("kymatui-operator")], None, Actor.KLM),
+        ({}, [running("kymatui-operator")], None, Actor.OPERATOR),
+        ({}, [running("shop")], WORKING, Actor.OPERATOR),
     ],
 )
-def test_what_has_written_a_kyma_works_on_it(managers: tuple[str, ...], keeper: Actor) -> None:
-    assert keeper_of(managers) is keeper
+def test_writers_deployments_and_the_lease_show_what_works_on_a_kyma(
+    times: dict[str, str], workloads: list[Json], operator: Operator | None, keeper: Actor | None
+) -> None:
+    raw = written(**times)
+    assert find_keeper([raw], workloads, operator) is keeper
+    seen = snapshot(kymas=[raw], workloads=workloads, operator=operator)
+    assert build_catalog(seen, NOW).kyma is not None
+    assert (
+        detect_management(seen).keeper
+        is {
+            Actor.KLM: ClusterManager.LIFECYCLE_MANAGER,
+            Actor.OPERATOR: ClusterManager.OPERATOR,
+            None: ClusterManager.LIFECYCLE_MANAGER,  # a status that neither wrote
+        }[keeper]
+    )
+    summary = build_catalog(seen, NOW).kyma
+    assert summary is not None
+    assert summary.keeper is (keeper or Actor.KLM)
+
+
+def test_what_a_fleet_reads_of_a_kyma_shows_what_works_on_it() -> None:
+    body = msgspec.json.encode(written(klm=EARLY, own=LATE))
+    assert find_keeper([msgspec.json.decode(body, type=FleetKyma)]) is Actor.OPERATOR
+
+
+def test_watchers_are_told_from_what_wrote_their_virtual_services() -> None:
+    watcher = {"kind": "Watcher", "metadata": {"name": "w", "namespace": "kcp-system"}, "spec": {}}
+    for keeper, manager in MANAGERS.items():
+        control = ControlPlaneObjects([kept(watcher, manager)], [], [], [], {})
+        words = [link.why for chain in build_chains(control, None) for link in chain.links]
+        assert any(f"{keeper} creates it" in text for text in words)
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,12 @@ from msgspec.structs import replace
 from kymatui.actions.modules.handover import hand_over, handover_notice, handover_summary
 from kymatui.domain.kubernetes.managed_fields import KUBERNETES_COMPONENTS
 from kymatui.domain.kubernetes.object_meta import field_managers, read_ref
-from kymatui.domain.ownership import ANNOTATION_RELEASE, LIFECYCLE_APPLIER
-from kymatui.engine.cluster.ports import PatchKind
+from kymatui.domain.kyma.problems import Actor
+from kymatui.domain.ownership import ANNOTATION_RELEASE, ANNOTATIONS_OWNED_BY, LIFECYCLE_APPLIER, owning_manifest
+from kymatui.engine.cluster.ports import FIELD_MANAGER, OPERATOR_FIELD_MANAGER, PatchKind
 from kymatui.engine.deletion import module_deletion, uninstall_plan
 from kymatui.engine.deletion.managed_deletion import DeletionConsent
+from kymatui.engine.inventory.inventory_store import ApplySetStore
 from kymatui.engine.inventory.release_store import SECRET, ReleaseStore
 from kymatui.engine.jobs.run import SystemClock, begin
 from kymatui.engine.plans.plan import Action, Intent, plan_from_json, plan_to_json
@@ -123,7 +125,7 @@ def test_a_helm_release_is_forgotten_when_all_of_it_has_another_owner_and_not_be
     install(place, chart(place, make.config_map("a", x="1"), make.config_map("b", x="1")))
     known = ReleaseStore(place.cluster, "web", place.namespace, time.time).read()
     assert known is not None
-    assert f"the Helm release {place.namespace}/web is removed with its history" in handover_notice(known)
+    assert f"the Helm release {place.namespace}/web is removed with its history" in handover_notice(known, Actor.KLM)
     for name, left in (("a", 1), ("b", 0)):
         live = place.get("v1", "ConfigMap", name)
         assert live is not None
@@ -139,7 +141,30 @@ def test_a_helm_release_is_forgotten_when_all_of_it_has_another_owner_and_not_be
         assert len(ended.remaining) == left
         secrets = place.raw.list(SECRET, place.namespace, labels="owner=helm,name=web")
         assert len(secrets) == (1 if left else 0)
-        assert ("its Helm release stays" in handover_summary(known, ended)) == bool(left)
+        assert ("its Helm release stays" in handover_summary(known, ended, Actor.KLM)) == bool(left)
+
+
+def test_the_operator_adopts_what_was_installed_directly_and_gives_it_back(place: Place) -> None:
+    install(place, bundle(place, make.config_map("a", x="1")))
+    inventory = ApplySetStore(place.cluster, "module", place.namespace).read()
+    assert inventory is not None
+    assert hand_over(place.cluster, inventory).taken == (), "the operator does not apply it yet"
+    metadata = {"name": "a", "namespace": place.namespace, "annotations": {ANNOTATIONS_OWNED_BY[0]: "kcp-system/m"}}
+    theirs = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"x": "1"}}
+    place.cluster.apply(theirs, manager=OPERATOR_FIELD_MANAGER, force=True)
+    ended = hand_over(place.cluster, inventory)
+    assert ([ref.name for ref in ended.taken], ended.remaining) == (["a"], ())
+    assert "1 object: owner kymatui → kymatui's operator" in handover_summary(inventory, ended, Actor.OPERATOR)
+    now = place.get("v1", "ConfigMap", "a")
+    assert now is not None
+    assert field_managers(now) == {OPERATOR_FIELD_MANAGER}
+    again = plan(place, Intent(bundle(place, make.config_map("a", x="1")), adopt=True, force=True))
+    assert {step.ref.name: step.reason for step in again.steps}["a"] == "owner: kymatui's operator → kymatui"
+    apply(place, again)
+    now = place.get("v1", "ConfigMap", "a")
+    assert now is not None
+    assert field_managers(now) == {FIELD_MANAGER}
+    assert not owning_manifest(now)
 
 
 def test_what_somebody_else_deleted_is_told_and_what_somebody_installed_anew_is_not_deleted(place: Place) -> None:

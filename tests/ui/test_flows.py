@@ -113,7 +113,7 @@ async def restore(person: Person, module: str, cluster: Cluster) -> None:
     await person.sees(ChoiceScreen)
     await person.press("enter")
     await person.sees(PlanScreen)
-    assert f"lifecycle-manager installed {module}: enable it first" in drawn(person.app)
+    assert f"{module} was enabled in the Kyma: enable it first" in drawn(person.app)
     await person.press("escape")
     await person.types(f"enable {module}")
     await person.sees(ChoiceScreen)

@@ -133,7 +133,7 @@ def test_the_path_of_a_rule_is_the_templates_and_not_the_cell() -> None:
         ("status.list", "a list"),
         ("status.empty", '""  (empty)'),
         ("status..x", "(not a path)"),
-        ("status.list[0]", "one   * lifecycle-manager splits paths at dots, so it reads this path differently"),
+        ("status.list[0]", "one   * paths are split at dots, so this path is read differently"),
     ],
 )
 def test_missing_empty_and_no_string_are_different_answers(path: str, words: str) -> None:

@@ -17,6 +17,7 @@ from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import read_meta, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.module_templates import associated_kinds
+from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma_edit.edit_progress import EditProgress, track_edit, track_label_edit
 from kymatui.domain.kyma_edit.label_edit import LabelProposal, Labels, propose_labels
 from kymatui.domain.kyma_edit.module_edit import EditProposal, EditVerb, ModuleEdit, entry_change, propose_edit
@@ -62,6 +63,11 @@ class ClusterKymaEdits:
     def cluster(self) -> Cluster:
         """Return the cluster of the edited Kyma."""
         return self._session.cluster
+
+    @property
+    def keeper(self) -> Actor:
+        """Return what works on the Kyma."""
+        return index_cluster(self._session.snapshot(), cache=self._memory).keeper
 
     def module_objects(self, module: str) -> frozenset[ObjectKey]:
         """Return the managers and CRDs of a module, by its templates and what runs."""

@@ -293,7 +293,7 @@ def _not_ours(state: DeletionState, row: ModuleRow | None) -> DeletionState:
     if state.managed_by is ManagedBy.UNMANAGED:
         unreleased = unreleased_words(row.reports.kyma, row.foreseen) if row is not None else ""
         released = (
-            "lifecycle-manager released it, and kymatui has no record of its objects; "
+            f"{state.keeper} released it, and kymatui has no record of its objects; "
             f"run `kymatui adopt {state.module}` first, or `kymatui manage {state.module}`"
         )
         refusal = f"{state.module} is unmanaged: {unreleased or released}"

@@ -11,11 +11,11 @@ from msgspec.structs import replace
 
 from kymatui.actions.modules.module_sources import find_installations
 from kymatui.domain.inventories import inventory_owner
-from kymatui.domain.kubernetes.object_meta import field_managers
 from kymatui.domain.kubernetes.refs import ObjectKey, ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma_edit.module_edit import ModuleEdit
-from kymatui.domain.ownership import LIFECYCLE_APPLIER
+from kymatui.domain.ownership import applying_keeper
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.inventory import ownership_marks
 from kymatui.engine.inventory.inventory_store import ApplySetStore
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class HandoverResult(Struct, frozen=True):
-    """`taken` belong to lifecycle-manager alone now; `remaining` stay in kymatui's inventory."""
+    """`taken` belong to what works on the Kyma alone now; `remaining` stay in kymatui's inventory."""
 
     taken: tuple[ObjectRef, ...]
     remaining: tuple[ObjectRef, ...]
@@ -38,6 +38,11 @@ class HandoverPort(Protocol):
 
     @property
     def cluster(self) -> Cluster: ...
+
+    @property
+    def keeper(self) -> Actor:
+        """Return what works on the Kyma: lifecycle-manager or kymatui's operator."""
+        ...
 
     def module_objects(self, module: str) -> frozenset[ObjectKey]:
         """Return the managers and CRDs of a module."""
@@ -50,24 +55,24 @@ def find_handovers(port: HandoverPort, module: str) -> tuple[Inventory, ...]:
     return tuple(inventory for inventory in inventories if any(item.ref.key in own for item in inventory.items))
 
 
-def handover_notice(known: Inventory) -> str:
+def handover_notice(known: Inventory, keeper: Actor) -> str:
     """Return the effect, for the confirmation."""
     count = format_count(len(known.items), "object")
-    words = f"{count} installed by kymatui: owner kymatui → lifecycle-manager, nothing is deleted"
+    words = f"{count} installed by kymatui: owner kymatui → {keeper}, nothing is deleted"
     if not known.chart:
         return words
     return (
         f"{words}; the Helm release {known.namespace}/{known.name} is removed with its history, because `helm "
-        "uninstall` would delete what lifecycle-manager manages"
+        f"uninstall` would delete what {keeper} manages"
     )
 
 
-def handover_summary(known: Inventory, ended: HandoverResult) -> str:
+def handover_summary(known: Inventory, ended: HandoverResult, keeper: Actor) -> str:
     """Return what became of it."""
-    words = f"{format_count(len(ended.taken), 'object')}: owner kymatui → lifecycle-manager"
+    words = f"{format_count(len(ended.taken), 'object')}: owner kymatui → {keeper}"
     if ended.remaining:
         kept = ", so its Helm release stays" if known.chart else ""
-        return f"{words}; lifecycle-manager has not adopted {', '.join(map(str, ended.remaining))}{kept}"
+        return f"{words}; {keeper} has not adopted {', '.join(map(str, ended.remaining))}{kept}"
     return f"{words}; the Helm release {known.namespace}/{known.name} is removed" if known.chart else words
 
 
@@ -77,11 +82,11 @@ def planned_handover(port: HandoverPort, toggle: ModuleEdit) -> str:
         inventories = find_handovers(port, toggle.module)
     except KymatuiError as error:
         return f"{toggle.module}: it is unknown whether kymatui installed it: {error}"
-    return "; ".join(f"{toggle.module} {known.version}: {handover_notice(known)}" for known in inventories)
+    return "; ".join(f"{toggle.module} {known.version}: {handover_notice(known, port.keeper)}" for known in inventories)
 
 
 def awaits_handover(port: HandoverPort, toggle: ModuleEdit) -> bool:
-    """Return whether lifecycle-manager already applies a module that is still installed directly."""
+    """Return whether the Kyma's controller already applies a module that is still installed directly."""
     try:
         own = port.module_objects(toggle.module)
         refs = [
@@ -93,7 +98,7 @@ def awaits_handover(port: HandoverPort, toggle: ModuleEdit) -> bool:
         lives = [port.cluster.get(ref) for ref in refs]
     except KymatuiError:  # then nothing is known that could be continued
         return False
-    return any(live is not None and LIFECYCLE_APPLIER in field_managers(live) for live in lives)
+    return any(applying_keeper(live) is not None for live in lives)
 
 
 def complete_handover(port: HandoverPort, toggle: ModuleEdit) -> str:
@@ -103,7 +108,7 @@ def complete_handover(port: HandoverPort, toggle: ModuleEdit) -> str:
     """
     try:
         inventories = find_handovers(port, toggle.module)
-        return "; ".join(handover_summary(known, hand_over(port.cluster, known)) for known in inventories)
+        return "; ".join(handover_summary(known, hand_over(port.cluster, known), port.keeper) for known in inventories)
     except ForbiddenError:  # the plan said that it is not known
         return ""
     except CancelledError:
@@ -113,7 +118,7 @@ def complete_handover(port: HandoverPort, toggle: ModuleEdit) -> str:
 
 
 def hand_over(cluster: Cluster, known: Inventory) -> HandoverResult:
-    """Hand a module over after lifecycle-manager has applied it; a second call continues an interrupted one.
+    """Hand a module over after the Kyma's controller has applied it; a second call continues an interrupted one.
 
     A Helm release is kept while anything of it is left: it says what that is. Then its Secrets go, all revisions.
     """

@@ -17,11 +17,12 @@ from kymatui.actions.session import Session
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.kubernetes.object_meta import OPERATOR, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kyma.kyma_keeper import Operator
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.domain.kyma.module_templates import ModuleTemplate
 from kymatui.domain.kyma.versions import same_version, version_order
 from kymatui.domain.modules.presence import Presence
-from kymatui.domain.plans.cluster_management import ClusterManager, Operator, detect_management
+from kymatui.domain.plans.cluster_management import ClusterManager, detect_management
 from kymatui.domain.plans.direct_install import is_lower_version
 from kymatui.domain.plans.manifest_body import (
     ManifestLayer,

@@ -124,7 +124,7 @@ class BlobFetcher:
     credentials  by registry; default: docker's files and helpers
     access       user, authorities and plain http for chart repositories
     stale        return the cached chart if its repository is unreachable: for display only, never to install
-    insecure     registries and hosts (host[:port]) allowed without TLS; None: those for which a source requests it
+    insecure     registries and hosts (host[:port]) used without TLS; no others may go without it, unless it is None
     cancelled    stops transfers
     """
 
@@ -173,7 +173,8 @@ class BlobFetcher:
     def layer(self, repository: str, digest: str, *, insecure: bool = False) -> bytes:
         """Return a verified blob. Raise RegistryError."""
         where = parse_reference(f"{repository}@{digest}")
-        if insecure and self._insecure is not None and where.registry not in self._insecure:
+        named = self._is_insecure(where.registry)
+        if insecure and self._insecure is not None and not named:
             raise RegistryError(
                 f"{where.registry} has no TLS",
                 hint=f"allow it with --insecure-registry {where.registry}",
@@ -182,7 +183,7 @@ class BlobFetcher:
         def fetch() -> list[bytes]:
             chunks: list[bytes] = []
             size = 0
-            for chunk in self._registry(insecure).read_blob(where, digest):
+            for chunk in self._registry(insecure or named).read_blob(where, digest):
                 size += len(chunk)
                 if size > LARGEST_LAYER:
                     raise RegistryError(f"{where} is larger than {LARGEST_LAYER} bytes")
@@ -219,14 +220,18 @@ class BlobFetcher:
 
     def _of(self, reference: str, repository: str) -> ChartFetcher:
         """Return the chart fetcher for a registry, without TLS if the registry is allowed without it."""
-        return self._charts[chart_registry(reference, repository) in (self._insecure or ())]
+        return self._charts[self._is_insecure(chart_registry(reference, repository))]
+
+    def _is_insecure(self, host: str) -> bool:
+        """Return whether a host (host[:port]) was named as one without TLS."""
+        return host in (self._insecure or ())
 
     def _is_allowed(self, address: str) -> bool:
         parts = parts_of(address)
         if parts.scheme == "https":
             return True
         host = parts.netloc.rpartition("@")[2]
-        named = self._access.plain_http or (self._insecure is not None and host in self._insecure)
+        named = self._access.plain_http or self._is_insecure(host)
         return parts.scheme == "http" and (named or parts.hostname in _HERE)
 
     # the chart cache

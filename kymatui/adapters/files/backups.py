@@ -210,7 +210,7 @@ def _heading(state: DeletionState) -> tuple[str, ...]:
     if state.managed_by is not ManagedBy.KYMA:
         return (f"{_named(state)} in {state.cluster}",)
     return (
-        f"{_named(state)} in {state.cluster}, installed by lifecycle-manager",
+        f"{_named(state)} in {state.cluster}, installed by {state.keeper}",
         f"`kymatui enable {state.module}` enables it again; then restore the objects below",
     )
 

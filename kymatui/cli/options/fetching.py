@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from kymatui.sessions.fetching import FetchOptions
 
 
-def add_fetching(parser: argparse._ActionsContainer) -> None:
+def add_insecure_registries(parser: argparse._ActionsContainer) -> None:
     parser.add_argument(
         "--insecure-registry",
         action="append",
@@ -17,6 +17,10 @@ def add_fetching(parser: argparse._ActionsContainer) -> None:
         metavar="HOST",
         help="registry to use without TLS; repeatable",
     )
+
+
+def add_fetching(parser: argparse._ActionsContainer) -> None:
+    add_insecure_registries(parser)
     parser.add_argument("--registry-ca", metavar="FILE", help="CA certificates for registries (default: the system's)")
 
 

@@ -52,6 +52,7 @@ _INSTALLS: Final = {
     ),
     **dict.fromkeys(("keyring", "public_key", "ca_cert"), _FILE),
     "values": OptionForm.FILES,
+    "insecure_registry": OptionForm.WORDS,
 }
 _OPERATOR: Final = {
     **dict.fromkeys(("image", "controllers", "registry", "restricted_modules", "listener_gateways"), _TEXT),
@@ -59,6 +60,7 @@ _OPERATOR: Final = {
     **dict.fromkeys(("manifest_namespaces", "manifest_service_account", "metrics_from", "lookup_secrets"), _TEXT),
     **dict.fromkeys(("replicas", "shards", "purge_grace"), OptionForm.NUMBER),
     **dict.fromkeys(("single_cluster", "service_monitor", "prometheus_rule", "force"), _FLAG),
+    "insecure_registry": OptionForm.WORDS,
 }
 _FORMS: Final[Mapping[str, Mapping[str, OptionForm]]] = {
     "delete": {**_UNINSTALLS, "delete_crds": _FLAG, "way": _TEXT, "namespace": _TEXT},

@@ -52,7 +52,7 @@ IGNORED_MANIFEST = AuditRule(
     "manifest.ignored",
     "a Manifest is outside of the namespaces of Kymas",
     Severity.WARNING,
-    "lifecycle-manager does not install it, nor does the operator without its namespace in --manifest-namespaces.",
+    "Nothing installs it, except an operator of kymatui with its namespace in --manifest-namespaces.",
     "Delete it, or move it to the namespace of the Kymas if its author may install anything.",
 )
 BETA = AuditRule(

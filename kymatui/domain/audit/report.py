@@ -24,7 +24,8 @@ from kymatui.domain.audit.ignores import EXPIRED, IgnoreEntry, expired_findings,
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.module_inputs import CatalogOptions
 from kymatui.domain.catalog.rows import Catalog
-from kymatui.domain.kyma.problems import Severity
+from kymatui.domain.kyma.kyma_keeper import statement_with_keeper, with_keeper
+from kymatui.domain.kyma.problems import Actor, Severity
 from kymatui.domain.remote.runtime_pair import RuntimePair, join_snapshots
 from kymatui.domain.remote.side_by_side import compare_sides
 from kymatui.domain.remote.watcher_chains import WatcherChain
@@ -129,13 +130,27 @@ def audit_cluster(
 ) -> tuple[AuditFinding, ...]:
     """Return the findings in one cluster; `catalog` is its catalog."""
     case = AuditInput(snapshot, catalog, now, inspection or Inspection())
-    return tuple(dict.fromkeys(finding for check in CHECKS for finding in check(case)))
+    findings = dict.fromkeys(finding for check in CHECKS for finding in check(case))
+    return findings_with_keeper(findings, catalog.kyma.keeper if catalog.kyma is not None else Actor.KLM)
 
 
 def audit_catalog(snapshot: Snapshot, now: float) -> tuple[AuditFinding, ...]:
     """Return the findings in a control plane's catalog, once and not for each runtime."""
     case = AuditInput(snapshot, build_catalog(snapshot, now), now)
     return tuple(dict.fromkeys(template_rules.check(case)))
+
+
+def findings_with_keeper(findings: Iterable[AuditFinding], keeper: Actor) -> tuple[AuditFinding, ...]:
+    """Return the findings with the name of what works on the Kyma, also in the texts of their rules."""
+    if keeper is Actor.KLM:
+        return tuple(findings)
+    named = (statement_with_keeper(finding, keeper) for finding in findings)
+    return tuple(replace(finding, rule=_rule_with_keeper(finding.rule, keeper)) for finding in named)
+
+
+def _rule_with_keeper(rule: AuditRule, keeper: Actor) -> AuditRule:
+    texts = {name: with_keeper(getattr(rule, name), keeper) for name in ("title", "why", "remedy")}
+    return replace(rule, **texts) if any(getattr(rule, name) != text for name, text in texts.items()) else rule
 
 
 def audit_runtime(
@@ -153,11 +168,12 @@ def audit_runtime(
         for finding in check(own if check is template_rules.check else case)
         if finding.rule is not kyma_rules.UNREAD or finding.object not in unread
     )
-    return (
+    all_findings = (
         *findings,
         *fleet_rules.difference_findings(compare_sides(pair, now)),
         *fleet_rules.chain_findings(chains, pair.name),
     )
+    return findings_with_keeper(all_findings, catalog.kyma.keeper if catalog.kyma is not None else Actor.KLM)
 
 
 def judge_findings(

@@ -23,7 +23,7 @@ from kymatui.domain.kyma.states import State, state_rank
 from kymatui.domain.kyma.versions import newest_version, same_version
 from kymatui.domain.modules.presence import ManagerVisibility, PresenceEvidence
 from kymatui.domain.modules.readiness import LABEL_MODULE, check_readiness
-from kymatui.domain.ownership import LIFECYCLE_APPLIER, read_owner
+from kymatui.domain.ownership import applying_keeper, read_owner
 from kymatui.domain.snapshot.cluster_index import (
     CATALOG_FEEDS,
     KYMA_FEED,
@@ -69,11 +69,10 @@ class ModuleManager(Struct, frozen=True):
 
     @property
     def applied_by_kymatui(self) -> bool:
-        """Return whether kymatui installed it and lifecycle-manager has not adopted it (by field managers)."""
+        """Return whether kymatui installed it directly and nothing applies it for a Kyma (by field managers)."""
         if self.workload is None:
             return False
-        managers = field_managers(self.workload)
-        return FIELD_MANAGER in managers and LIFECYCLE_APPLIER not in managers
+        return FIELD_MANAGER in field_managers(self.workload) and applying_keeper(self.workload) is None
 
 
 def find_manager(

@@ -15,7 +15,7 @@ from msgspec.structs import force_setattr, replace
 
 from kymatui.domain.kubernetes.object_meta import MalformedObject
 from kymatui.domain.kubernetes.refs import ObjectRef
-from kymatui.domain.kyma.kyma_keeper import actor_with_keeper, keeper_of
+from kymatui.domain.kyma.kyma_keeper import actor_with_keeper, find_keeper
 from kymatui.domain.kyma.kymas import Kyma, ModuleReport, read_kyma
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma.release_metas import ReleaseMeta, read_release_meta
@@ -232,7 +232,7 @@ def read_runtime(kyma: Kyma, metas: Metas) -> Runtime:
         skipped=kyma.meta.label_is_true("operator.kyma-project.io/skip-reconciliation"),
         labels=labels,
         message=intern(kyma.operation),
-        keeper=keeper_of(kyma.meta.field_managers),
+        keeper=find_keeper((kyma.raw,)) or Actor.KLM,
     )
 
 

@@ -122,6 +122,12 @@ def field_managers(raw: object) -> AbstractSet[str]:
     return dict.fromkeys(_managers(JsonReader(raw).child("metadata"))).keys()
 
 
+def last_writes(raw: object) -> Iterator[tuple[str, float | None]]:
+    """Yield the field managers of an object, each with the time of a write in seconds of the Unix clock."""
+    for entry in JsonReader(raw).child("metadata").children("managedFields"):
+        yield entry.text("manager"), parse_time(entry.text("time"))
+
+
 def _managers(meta: JsonReader) -> Iterator[str]:
     return (entry.text("manager") for entry in meta.children("managedFields"))
 

@@ -15,7 +15,9 @@ from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.effects import Effect, compare_catalogs
 from kymatui.domain.kubernetes.object_meta import LABEL_BETA, LABEL_INTERNAL, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kyma.kyma_keeper import find_keeper
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
+from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma_edit.module_edit import explain_no_kyma
 from kymatui.domain.remote.kyma_sync import owner_kyma
 from kymatui.domain.snapshot.cluster_index import CATALOG_FEEDS
@@ -137,7 +139,8 @@ def propose_labels(snapshot: Snapshot, labels: Labels, now: float) -> LabelPropo
 
 def _refusal(kyma: Kyma) -> str:
     if owner := owner_kyma(kyma):
-        return f"{kyma.ref} is a runtime's copy; lifecycle-manager reads the labels of {owner} on the control plane"
+        keeper = find_keeper((kyma.raw,)) or Actor.KLM
+        return f"{kyma.ref} is a runtime's copy; {keeper} reads the labels of {owner} on the control plane"
     return f"{kyma.ref} is being deleted" if kyma.meta.deleting else ""
 
 

@@ -99,9 +99,7 @@ def synced_objects(pair: RuntimePair, kyma: Kyma) -> dict[object, SyncEntry]:
 def _warnings(kyma: Kyma) -> list[str]:
     warnings = []
     if kyma.meta.label_is_true(LABEL_SKIP):
-        warnings.append(
-            f"the Kyma has the label {LABEL_SKIP}: lifecycle-manager does nothing until the label is removed"
-        )
+        warnings.append(f"the Kyma has the label {LABEL_SKIP}: nothing changes until the label is removed")
     if kyma.meta.deleting:
         warnings.append("the Kyma is being deleted")
     return warnings

@@ -16,9 +16,10 @@ from kymatui.domain.catalog.effects import Effect, compare_catalogs
 from kymatui.domain.catalog.rows import Catalog, CatalogOrigin, ModuleRow
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
-from kymatui.domain.kyma.kyma_keeper import keeper_of, with_keeper
+from kymatui.domain.kyma.kyma_keeper import with_keeper
 from kymatui.domain.kyma.kymas import OWN_CHANNEL, Kyma, Policy, read_kyma
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
+from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma.states import State
 from kymatui.domain.kyma.versions import same_version
 from kymatui.domain.kyma_edit import entry_patch
@@ -120,7 +121,7 @@ def propose_edit(
     was, will = before.row(toggle.module), after.row(toggle.module)
     unknown = explain_missing(snapshot.feeds, CATALOG_FEEDS)
     case = _Case(toggle, kyma, edit, was, will, _skipped_manifest(snapshot, was), unknown)
-    keeper = keeper_of(kyma.meta.field_managers)
+    keeper = before.kyma.keeper if before.kyma is not None else Actor.KLM
     return EditProposal(
         toggle,
         edit,

@@ -1,26 +1,25 @@
 """The manager of a cluster's modules, and how to enable modules there.
 
-lifecycle-manager is detected by its field managers on Kyma status and Manifests; kymatui's operator has a field
-manager of its own. A cluster without either is not managed, but only if Kymas and Manifests are listed.
+`snapshot_keeper` decides between lifecycle-manager and kymatui's operator. A cluster without either is not managed, but
+only if Kymas and Manifests are listed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any
 
 from msgspec import Struct
 
 from kymatui.domain.kubernetes.json_reader import JsonReader
-from kymatui.domain.kubernetes.object_meta import field_managers, parse_time
-from kymatui.domain.kyma.kyma_keeper import OWN_OPERATOR, is_lifecycle_manager
-from kymatui.domain.snapshot.cluster_index import KYMA_FEED, MANIFEST_FEED
+from kymatui.domain.kubernetes.object_meta import field_managers
+from kymatui.domain.kyma.kyma_keeper import OWN_OPERATOR, Operator, is_lifecycle_manager
+from kymatui.domain.kyma.problems import Actor
+from kymatui.domain.snapshot.cluster_index import KYMA_FEED, MANIFEST_FEED, choose_kyma, snapshot_keeper
 from kymatui.domain.snapshot.missing_lists import UnknownFact, explain_missing
 from kymatui.domain.snapshot.snapshots import Snapshot
 from kymatui.moments import format_duration
-
-_CLOCKS_DIFFER: Final = 60.0  # seconds that the clocks of two machines may differ
 
 
 class ClusterManager(StrEnum):
@@ -30,42 +29,6 @@ class ClusterManager(StrEnum):
     OPERATOR = "kymatui's operator"
     NOBODY = "none"
     UNKNOWN = "unknown"  # Kymas or Manifests are not listed; `ClusterManagement.unknown` says why
-
-
-class Operator(Struct, frozen=True):
-    """kymatui's operator as its Lease reports it.
-
-    holder  holder of the Lease, "" for none
-    age     seconds since the last renewal, None if unknown
-    works   whether the operator is running
-    """
-
-    holder: str
-    age: float | None = None
-    works: bool = False
-
-    @property
-    def message(self) -> str:
-        """Return the status as a phrase."""
-        if not self.holder:
-            return "not running: its Lease has no holder"
-        since = f"renewed {format_duration(self.age)} ago" if self.age is not None else "never renewed"
-        return ("" if self.works else "not running: ") + f"{self.holder} holds its Lease, {since}"
-
-
-def read_operator(lease: Mapping[str, Any] | None, now: float, is_dead: Callable[[str], bool]) -> Operator:
-    """Return the operator of a Lease; `now` is in seconds of the Unix clock.
-
-    `is_dead` knows holders that have ended. Clocks of machines differ, so a Lease is stale only well after its
-    duration.
-    """
-    spec = JsonReader(lease or {}).child("spec")
-    holder, renewed = spec.text("holderIdentity"), parse_time(spec.text("renewTime"))
-    if not holder:
-        return Operator("")
-    age = max(0.0, now - renewed) if renewed is not None else None
-    lease_seconds = spec.integer("leaseDurationSeconds") + _CLOCKS_DIFFER
-    return Operator(holder, age, age is not None and age <= lease_seconds and not is_dead(holder))
 
 
 class ClusterManagement(Struct, frozen=True):
@@ -127,25 +90,23 @@ class ClusterManagement(Struct, frozen=True):
 def detect_management(snapshot: Snapshot, operator: Callable[[], Operator | None] = lambda: None) -> ClusterManagement:
     """Return the manager of a snapshot's cluster.
 
-    `operator` reads the Lease; it is called only if kymatui's operator has written something, which does not prove
-    that it still runs.
+    `operator` reads the Lease; it is called only where kymatui's operator works or has worked.
     """
-    kymas = {manager: "the Kyma" for raw in snapshot.kymas for manager in field_managers(raw)}
-    manifests = {manager: "Manifests" for raw in snapshot.manifests for manager in field_managers(raw)}
-    written = {**manifests, **kymas}
-    for manager, what in written.items():
-        if is_lifecycle_manager(manager):
-            return ClusterManagement(ClusterManager.LIFECYCLE_MANAGER, f"{manager} writes {what}")
-    unknown = explain_missing(snapshot.feeds, (KYMA_FEED,) if OWN_OPERATOR in written else (KYMA_FEED, MANIFEST_FEED))
+    keeper, why = _keeper(snapshot)
+    if keeper is Actor.KLM:
+        return ClusterManagement(ClusterManager.LIFECYCLE_MANAGER, why)
+    is_own = keeper is Actor.OPERATOR
+    unknown = explain_missing(snapshot.feeds, (KYMA_FEED,) if is_own else (KYMA_FEED, MANIFEST_FEED))
     if unknown is not None:
         return ClusterManagement(ClusterManager.UNKNOWN, unknown.reason, None, unknown)
-    if OWN_OPERATOR in written:
-        why, detected = f"{OWN_OPERATOR} writes {written[OWN_OPERATOR]}", operator()
+    if is_own:
+        lease = snapshot.operator or operator()
+        works_on_kymas = any(OWN_OPERATOR in field_managers(raw) for raw in snapshot.kymas)
         return ClusterManagement(
             ClusterManager.OPERATOR,
-            f"{why}; {detected.message}" if detected is not None else why,
-            detected,
-            kymas=OWN_OPERATOR in kymas,
+            f"{why}; {lease.message}" if lease is not None else why,
+            lease,
+            kymas=works_on_kymas,
         )
     if _has_status(snapshot.kymas):
         return ClusterManagement(ClusterManager.LIFECYCLE_MANAGER, "the Kyma has a status")
@@ -153,6 +114,19 @@ def detect_management(snapshot: Snapshot, operator: Callable[[], Operator | None
         return ClusterManagement(ClusterManager.LIFECYCLE_MANAGER, "Manifests have a status")
     why = "the Kyma has no status" if snapshot.kymas else "no Kyma found"
     return ClusterManagement(ClusterManager.NOBODY, why)
+
+
+def _keeper(snapshot: Snapshot) -> tuple[Actor | None, str]:
+    """Return which of the two works on the cluster, and the evidence."""
+    kyma = choose_kyma(snapshot.kymas)
+    if (keeper := snapshot_keeper(snapshot, kyma)) is None:
+        return None, ""
+    kymas = (kyma,) if isinstance(kyma, Mapping) else ()
+    for objects, what in ((kymas, "the Kyma"), (snapshot.manifests, "Manifests")):
+        for manager in dict.fromkeys(manager for raw in objects for manager in field_managers(raw)):
+            if (manager == OWN_OPERATOR) if keeper is Actor.OPERATOR else is_lifecycle_manager(manager):
+                return keeper, f"{manager} writes {what}"
+    return keeper, "it runs in the cluster"
 
 
 def _has_status(objects: Iterable[Mapping[str, Any]]) -> bool:

@@ -51,7 +51,7 @@ def choose_template(
         case ModuleTemplate():
             address = next((link.address for link in offer.links if link.name == RAW_MANIFEST), "")
             if not address and not from_component:
-                return f"{offer.ref} has no {RAW_MANIFEST}: only lifecycle-manager can install it"
+                return f"{offer.ref} has no {RAW_MANIFEST}: it can only be enabled in a Kyma"
             manager = offer.manager.namespace if offer.manager is not None else ""
             return InstallChoice(offer, address, manager or KYMA_NAMESPACE)
 

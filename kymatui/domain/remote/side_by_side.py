@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.module_inputs import CatalogOptions
@@ -14,6 +15,7 @@ from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.managed_fields import CATALOG_SYNC, created_by
 from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, LAST_APPLIED, field_managers, read_ref
 from kymatui.domain.kyma.field_defaults import FieldSchema
+from kymatui.domain.kyma.kyma_keeper import actor_with_keeper, with_keeper
 from kymatui.domain.kyma.kymas import Kyma
 from kymatui.domain.kyma.problems import Actor, with_advice
 from kymatui.domain.modules.risks import taken_over_advice, taken_over_words
@@ -22,7 +24,7 @@ from kymatui.domain.remote.differences import NOTHING, ComparisonLine, LineArea,
 from kymatui.domain.remote.kyma_sync import KymaPair, kyma_lines
 from kymatui.domain.remote.module_sync import module_lines
 from kymatui.domain.remote.runtime_pair import RuntimePair, join_snapshots
-from kymatui.domain.snapshot.cluster_index import KYMA_FEED
+from kymatui.domain.snapshot.cluster_index import KYMA_FEED, snapshot_keeper
 from kymatui.domain.snapshot.missing_lists import UnknownFact, explain_missing
 from kymatui.domain.snapshot.snapshots import Object, Snapshot
 from kymatui.domain.versions.version_diff import ChangeKind, ValueChange, spec_changes
@@ -53,7 +55,14 @@ class SideBySide(Struct, frozen=True):
 
 def compare_sides(pair: RuntimePair, now: float) -> SideBySide:
     """Compare both sides; `now` is in seconds of the Unix clock."""
-    return SideBySide(pair.name, tuple(sorted(_lines(pair, now), key=sort_key)))
+    keeper = snapshot_keeper(pair.control, pair.control_kyma.raw if pair.control_kyma is not None else None)
+    lines = (
+        replace(line, why=with_keeper(line.why, keeper), actor=actor_with_keeper(line.actor, keeper))
+        if keeper is Actor.OPERATOR
+        else line
+        for line in _lines(pair, now)
+    )
+    return SideBySide(pair.name, tuple(sorted(lines, key=sort_key)))
 
 
 def _lines(pair: RuntimePair, now: float) -> Iterator[ComparisonLine]:

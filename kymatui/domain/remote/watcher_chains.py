@@ -13,11 +13,14 @@ from enum import StrEnum
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kymatui.domain.kubernetes.conditions import find_condition
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import MalformedObject
+from kymatui.domain.kyma.kyma_keeper import find_keeper, with_keeper
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
+from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma.watchers import Watcher, read_watcher
 from kymatui.domain.remote.watcher_routes import (
     OPERATIONS,
@@ -101,7 +104,12 @@ def build_chains(control: ControlPlaneObjects, runtime: RuntimeObjects | None) -
     ]
     if runtime is not None:
         chains += _strays([watcher for watcher in read if isinstance(watcher, Watcher)], runtime)
-    return tuple(chains)
+    keeper = find_keeper((*control.watchers, *(control.virtual_services or ())))
+    return tuple(_with_keeper(chain, keeper) for chain in chains) if keeper is Actor.OPERATOR else tuple(chains)
+
+
+def _with_keeper(chain: WatcherChain, keeper: Actor) -> WatcherChain:
+    return replace(chain, links=tuple(replace(link, why=with_keeper(link.why, keeper)) for link in chain.links))
 
 
 def _chain(watcher: Watcher, control: ControlPlaneObjects, runtime: RuntimeObjects | None) -> WatcherChain:

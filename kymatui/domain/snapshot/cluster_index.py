@@ -15,9 +15,9 @@ from kymatui.domain.installed import (
     read_installations,
 )
 from kymatui.domain.kubernetes.json_reader import JsonReader
-from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, MalformedObject, read_ref
+from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, MalformedObject, field_managers, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectKey
-from kymatui.domain.kyma.kyma_keeper import keeper_of
+from kymatui.domain.kyma.kyma_keeper import find_keeper, is_keeper
 from kymatui.domain.kyma.kymas import KYMA_NAME, KYMA_NAMESPACE, Kyma, read_kyma
 from kymatui.domain.kyma.manifests import Manifest, manifest_name, read_manifest
 from kymatui.domain.kyma.problems import Actor
@@ -47,6 +47,7 @@ class ClusterIndex(Struct, frozen=True):
     """A snapshot's objects by key; `is_runtime` is False in a control plane without workloads.
 
     `modules` are those of catalogs, Kyma and Manifests; `installations` and `releases` are by the names of their rows.
+    `keeper` is what works on the Kyma: lifecycle-manager or kymatui's operator.
     """
 
     snapshot: Snapshot
@@ -63,16 +64,12 @@ class ClusterIndex(Struct, frozen=True):
     installations: Mapping[str, RecordedInstallation] = field(default_factory=dict)
     releases: Mapping[str, RecordedInstallation] = field(default_factory=dict)
     owned_workloads: Mapping[Owner, tuple[Object, ...]] = field(default_factory=dict)
+    keeper: Actor = Actor.KLM
 
     @property
     def is_runtime(self) -> bool:
         """Return whether modules may run in this cluster; a control plane's modules run in other clusters."""
         return self.snapshot.joined or self.kyma is None or self.kyma.meta.namespace == KYMA_NAMESPACE
-
-    @property
-    def keeper(self) -> Actor:
-        """Return what works on the Kyma: lifecycle-manager or kymatui's operator."""
-        return keeper_of(self.kyma.meta.field_managers) if self.kyma is not None else Actor.KLM
 
     @property
     def runtime(self) -> str:
@@ -198,7 +195,21 @@ def index_cluster(snapshot: Snapshot, cache: ReadCache | None = None) -> Cluster
         installations=installations,
         releases=releases,
         owned_workloads=cache.recall("owned workloads", (workloads,), lambda: _grouped(workloads, _by_owner)),
+        keeper=cache.recall(
+            "keeper",
+            (snapshot.manifests, workloads, (owner,)),
+            lambda: snapshot_keeper(snapshot, owner),
+            snapshot.operator,
+        )
+        or Actor.KLM,
     )
+
+
+def snapshot_keeper(snapshot: Snapshot, kyma: object | None) -> Actor | None:
+    """Return what works on a Kyma of the snapshot, and if it has none, on the Manifests; None if nothing shows it."""
+    of_kyma = [kyma] if isinstance(kyma, Mapping) else []
+    has_trace = any(is_keeper(manager) for raw in of_kyma for manager in field_managers(raw))
+    return find_keeper(of_kyma if has_trace else snapshot.manifests, snapshot.workloads, snapshot.operator)
 
 
 def _module_names(kyma: Kyma | None, templates: TemplateIndex, manifests: Iterable[str]) -> frozenset[str]:

@@ -15,6 +15,7 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.errors import KymatuiError, UnauthorizedError
 
 if TYPE_CHECKING:
+    from kymatui.domain.kyma.kyma_keeper import Operator
     from kymatui.domain.kyma.maintenance_windows import ControllerSettings
 
 
@@ -145,6 +146,7 @@ class Snapshot(Struct, frozen=True):
     on the runtime that the catalog sync overwrites. `inventories` are kymatui's ConfigMaps, `releases` the metadata of
     Helm's Secrets. While a run on an installation is unfinished, `leases` are those that a living run may hold, None
     if they are not listed, and `applied` has the metadata of its objects by its record, as far as all are listed.
+    `operator` is kymatui's operator by its Lease, read only where field managers do not show what works on the Kyma.
     """
 
     cluster: str
@@ -171,3 +173,4 @@ class Snapshot(Struct, frozen=True):
     releases: tuple[Object, ...] = ()
     leases: tuple[Object, ...] | None = None
     applied: Mapping[ObjectRef, tuple[Object, ...]] = field(default_factory=dict)
+    operator: Operator | None = None

@@ -44,7 +44,7 @@ def change_notes(change: CatalogChange, fleet: FleetObjects) -> Iterator[str]:
             where = f"channel {channel} of {module}" if channel else f"mandatory module {module}"
             yield (
                 f"{where} gets {version}, but there is no ModuleTemplate {module}-{version}: "
-                "lifecycle-manager reports an Error for every Kyma that uses it"
+                "every Kyma that uses it gets an Error"
             )
 
 
@@ -139,7 +139,7 @@ _REASONS: Final[Mapping[ResultReason, str]] = {
     ResultReason.MANDATORY_DELETED: "its ModuleReleaseMeta, which made it mandatory, is deleted",
     ResultReason.NOT_REQUESTED: "the Kyma does not request it",
     ResultReason.NOT_UNINSTALLED: (
-        "the Kyma does not request it, but its version cannot be resolved: lifecycle-manager leaves its Manifest"
+        "the Kyma does not request it, but its version cannot be resolved, so its Manifest stays"
     ),
     ResultReason.UNMANAGED: "the module is unmanaged",
     ResultReason.SKIPPED: "the Kyma has the skip label",

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from kymatui.domain.kubernetes.managed_fields import Path, applied_entry, read_key
 from kymatui.domain.kubernetes.object_meta import field_managers, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind
-from kymatui.domain.ownership import LIFECYCLE_APPLIER, Owner, OwnerKind, read_owner
+from kymatui.domain.ownership import Owner, OwnerKind, applying_keeper, read_owner
 from kymatui.engine.bundles.bundle import Bundle, BundleHook, hooks_of
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.kind_order import defined_kinds, is_definition
@@ -102,11 +102,7 @@ def preview_apply(
         other = read_owner(live)
         if other is not None and other != mine:
             if not (adopt and is_lifecycle_manager_mark(other)):
-                mode = (
-                    "; after lifecycle-manager has released it, run `kymatui adopt`"
-                    if is_lifecycle_manager_mark(other)
-                    else ""
-                )
+                mode = "; after it is released, run `kymatui adopt`" if is_lifecycle_manager_mark(other) else ""
                 return ApplyPreview(Action.BLOCKED, live, reason=f"owned by the {other}{mode}")
             return _taken_over(cluster, body, live, mine, manager, tried)
         if adopt and other is None:
@@ -132,9 +128,9 @@ def _taken_over(
     """Return a preview that changes at least the owner."""
     preview = _adopted(cluster, body, live, mine, manager, tried)
     action = Action.CHANGE if preview.action is Action.SAME else preview.action
-    applied = LIFECYCLE_APPLIER in field_managers(live)  # manifests that kubectl applies may have its labels too
+    applied = applying_keeper(live)  # manifests that kubectl applies may have its labels too
     return replace(
-        preview, action=action, reason=preview.reason or ("owner: lifecycle-manager → kymatui" if applied else "")
+        preview, action=action, reason=preview.reason or (f"owner: {applied} → kymatui" if applied is not None else "")
     )
 
 

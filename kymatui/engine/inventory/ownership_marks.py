@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from kymatui.domain.inventories import installation_owner
-from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, OPERATOR, field_managers
+from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, OPERATOR
+from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.ownership import (
     ANNOTATION_MANIFEST,
     ANNOTATION_RELEASE,
@@ -16,6 +17,7 @@ from kymatui.domain.ownership import (
     LIFECYCLE_APPLIER,
     Owner,
     OwnerKind,
+    applying_keeper,
 )
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.cluster.ports import FIELD_MANAGER, OPERATOR_FIELD_MANAGER, Object, PatchKind
@@ -31,7 +33,7 @@ LABEL_HELM: Final = "app.kubernetes.io/managed-by"
 HELM_MANAGER: Final = "helm"
 KUBECTL_MANAGERS: Final = frozenset({"kubectl-client-side-apply", "kubectl", "kubectl-create", "kubectl-replace"})
 """kubectl's field managers for whole objects; its edits and patches use other names."""
-ADOPTED_MANAGERS: Final = KUBECTL_MANAGERS | {LIFECYCLE_APPLIER}
+ADOPTED_MANAGERS: Final = KUBECTL_MANAGERS | {LIFECYCLE_APPLIER, OPERATOR_FIELD_MANAGER}
 """The field managers whose fields kymatui takes over in an adoption."""
 
 
@@ -107,16 +109,17 @@ def is_lifecycle_manager_mark(other: Owner) -> bool:
 
 
 def take_over(cluster: Cluster, ref: ObjectRef) -> bool:
-    """Remove lifecycle-manager's marks from an adopted object; return whether there were any."""
-    return _without(cluster, ref, _LABELS, _ANNOTATIONS, frozenset({LIFECYCLE_APPLIER}))
+    """Remove the marks of lifecycle-manager, or the operator, from an adopted object; return whether it had any."""
+    return _without(cluster, ref, _LABELS, _ANNOTATIONS, frozenset({LIFECYCLE_APPLIER, OPERATOR_FIELD_MANAGER}))
 
 
 def hand_over(cluster: Cluster, ref: ObjectRef, mine: Owner) -> bool:
-    """Remove kymatui's marks from an object; False unless lifecycle-manager applies it."""
+    """Remove kymatui's marks from an object; False unless lifecycle-manager, or the operator, applies it."""
     live = cluster.get(ref)
-    if live is None or LIFECYCLE_APPLIER not in field_managers(live):
+    keeper = applying_keeper(live)
+    if live is None or keeper is None:
         return False
-    managers = {FIELD_MANAGER, OPERATOR_FIELD_MANAGER}
+    managers = {FIELD_MANAGER} if keeper is Actor.OPERATOR else {FIELD_MANAGER, OPERATOR_FIELD_MANAGER}
     if mine.kind is OwnerKind.HELM:  # charts may render the label themselves, so it proves no ownership
         _without(
             cluster, ref, (), (ANNOTATION_RELEASE, ANNOTATION_RELEASE_NAMESPACE), frozenset({*managers, HELM_MANAGER})

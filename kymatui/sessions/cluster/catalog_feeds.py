@@ -7,12 +7,14 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from kymatui.actions.operator_lease import LEASE as OPERATOR_LEASE
 from kymatui.adapters.kube.objects.api_resource import ApiResource
 from kymatui.adapters.kube.watch.projections import MetadataOnly, Workload
 from kymatui.domain.installed import INVENTORIES, RecordedInstallation, read_installations
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kyma.kyma_keeper import Operator, is_keeper_unclear, read_operator
 from kymatui.domain.ownership import LABEL_PART_OF, read_owner
-from kymatui.domain.snapshot.cluster_index import INVENTORY_FEED, RELEASE_FEED
+from kymatui.domain.snapshot.cluster_index import INVENTORY_FEED, RELEASE_FEED, choose_kyma
 from kymatui.domain.snapshot.snapshots import FeedState, Object, namespaced_feed
 from kymatui.engine.jobs.identity import is_dead
 from kymatui.sessions.feeds.feed_director import FeedDirector
@@ -187,7 +189,8 @@ class CatalogFeeds:
         templates, outside = self._feeds.objects(KYMA_KINDS[1].feed), self._catalogs.templates
         crds = self._feeds.objects(DEFINITIONS)
         installed = self.installed.installations
-        return tuple(map(_Same, (templates, outside, self._control_plane_templates, crds, installed)))
+        inputs = map(_Same, (templates, outside, self._control_plane_templates, crds, installed))
+        return *inputs, self.installed.is_keeper_unclear
 
 
 class _Same:
@@ -257,6 +260,7 @@ def crd_name(item: Object) -> str:
 _VERBS: Final = ("get", "list", "watch")
 _LEASES: Final = ApiResource("coordination.k8s.io", "v1", "Lease", "leases", True, _VERBS)
 _LEASE_FEED: Final = namespaced_feed("leases", "all namespaces")
+_OPERATOR_FEED: Final = namespaced_feed("leases", "kube-system")
 _OF_HELM: Final = "app.kubernetes.io/managed-by=Helm"
 _MOST: Final = 40  # kinds and namespaces of one installation that are listed
 _LISTED: Final = (FeedState.LIVE, FeedState.STALE)
@@ -271,6 +275,23 @@ class InstalledFeeds:
         self._read: tuple[object, object, tuple[RecordedInstallation, ...]] = ((), (), ())
         self._parts: dict[ObjectRef, tuple[RecordedInstallation, tuple[str, ...]]] = {}
         self._extra: frozenset[str] = frozenset()
+        self._unclear: tuple[object, bool] = ((), False)
+
+    @property
+    def is_keeper_unclear(self) -> bool:
+        """Return whether only the operator's Lease shows what works on the Kyma; read again only if Kymas changed."""
+        kymas = self._feeds.objects(KYMA_KINDS[0].feed)
+        if self._unclear[0] is not kymas:
+            kyma = choose_kyma(kymas)
+            self._unclear = kymas, isinstance(kyma, Mapping) and is_keeper_unclear(kyma)
+        return self._unclear[1]
+
+    @property
+    def operator(self) -> Operator | None:
+        """Return kymatui's operator by its Lease, None if this is not read."""
+        if not self._is_listed(_OPERATOR_FEED):
+            return None
+        return read_operator(next(iter(self._feeds.objects(_OPERATOR_FEED)), None), time.time(), is_dead)
 
     @property
     def inventories(self) -> tuple[Object, ...]:
@@ -309,12 +330,19 @@ class InstalledFeeds:
         return bodies
 
     def arrange(self, namespaces: tuple[str, ...]) -> None:
-        """Follow the objects of unfinished runs, and Leases, in `namespaces` where not all may be listed."""
+        """Follow the objects of unfinished runs, and Leases, in `namespaces` where not all may be listed.
+
+        The operator's Lease is followed where nothing else shows what works on the Kyma.
+        """
         unfinished = [entry for entry in self.installations if entry.is_unfinished]
         followed = set()
         if unfinished:
             followed.add(_LEASE_FEED)
             self._feeds.follow(_LEASE_FEED, _LEASES, namespaces=namespaces, labels=INVENTORIES)
+        if self.is_keeper_unclear:
+            followed.add(_OPERATOR_FEED)
+            name = f"metadata.name={OPERATOR_LEASE.name}"
+            self._feeds.follow(_OPERATOR_FEED, _LEASES, only=OPERATOR_LEASE.namespace, fields=name)
         parts = {}
         for installation in unfinished:
             kinds = list(dict.fromkeys((ref.kind, ref.namespace) for ref in installation.refs))

@@ -59,10 +59,11 @@ def _found_rules(
     try:
         flags = _flags(home, namespace)
     except ClusterError as error:  # the screen works without it, and says what is unknown
-        return configured, (*notes, f"lifecycle-manager's configuration is unknown: {error}")
+        return configured, (*notes, f"the maintenance window policy is unknown: {error}")
     if flags is None:
         problem = (
-            f"lifecycle-manager's configuration is unknown: found no Deployment of lifecycle-manager in {namespace}"
+            "the maintenance window policy is unknown: neither lifecycle-manager nor kymatui's operator has a "
+            f"Deployment with one in {namespace}"
         )
         return configured, (*notes, problem)
     windows = configured.windows

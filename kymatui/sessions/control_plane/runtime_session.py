@@ -398,7 +398,7 @@ class ControlSide:
             self._rules = self._ask_rules()
         except KymatuiError as error:
             rules, notes = self._configured()
-            unknown = f"lifecycle-manager's configuration is unknown: {error}"
+            unknown = f"the maintenance window policy is unknown: {error}"
             self._rules = (
                 rules or ControllerSettings(),
                 (unknown, *(note for note in notes if str(error) not in note)),

@@ -26,12 +26,13 @@ from kymatui.domain.audit.fleet_rules import (
 from kymatui.domain.audit.kyma_rules import UNREAD
 from kymatui.domain.audit.kyma_rules import check as check_feeds
 from kymatui.domain.audit.leftover_rules import ignored_manifest_finding, orphan_manifest_finding
-from kymatui.domain.audit.report import AuditReport, audit_catalog, audit_runtime, judge_findings
+from kymatui.domain.audit.report import AuditReport, audit_catalog, audit_runtime, findings_with_keeper, judge_findings
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, LABEL_MODULE_NAME, field_managers, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.kyma.kyma_keeper import find_keeper
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.remote.runtime_pair import RuntimePair, join_snapshots
 from kymatui.domain.remote.watcher_chains import ControlPlaneObjects, build_chains
@@ -223,7 +224,9 @@ class ControlPlaneAudit:
         self.home, self._options, self._cancel = home, options, cancel
         self._feeds: dict[str, Feed] = {_KYMAS.feed: Feed(FeedState.LIVE, time.time())}
         resource = kyma_resource(home)
-        self.keys: tuple[RuntimeKey, ...] = tuple(sorted(map(_key, self._metadata(resource, ""))))
+        kymas = list(self._metadata(resource, ""))
+        self.keys: tuple[RuntimeKey, ...] = tuple(sorted(map(_key, kymas)))
+        self._keeper = find_keeper(kymas) or Actor.KLM
         self._namespaces = tuple(dict.fromkeys(namespace for namespace, _ in self.keys))
         templates, metas = self._listed(_TEMPLATES), self._listed(_METAS)
         self._catalogs = {name: (_within(templates, name), _within(metas, name)) for name in self._namespaces}
@@ -238,6 +241,9 @@ class ControlPlaneAudit:
 
     def findings(self) -> Iterator[AuditFinding]:
         """Yield the findings of the control plane itself: catalog, Watchers, and leftovers of runtimes."""
+        yield from findings_with_keeper(self._own_findings(), self._keeper)
+
+    def _own_findings(self) -> Iterator[AuditFinding]:
         now = time.time()
         for name in self._namespaces:
             yield from audit_catalog(self._snapshot(name, (), ()), now)

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from kymatui.actions.operator_lease import OperatorWatch
     from kymatui.domain.catalog.change_history import ChangeHistory
     from kymatui.domain.catalog.rows import Catalog
-    from kymatui.domain.plans.cluster_management import ClusterManagement, Operator
+    from kymatui.domain.kyma.kyma_keeper import Operator
+    from kymatui.domain.plans.cluster_management import ClusterManagement
     from kymatui.domain.plans.cluster_target import ClusterTarget
     from kymatui.domain.snapshot.object_index import ObjectIndex
     from kymatui.domain.snapshot.snapshots import Object, Snapshot

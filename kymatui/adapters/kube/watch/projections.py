@@ -183,12 +183,23 @@ class KymaStatus(TypedDict, total=False):
     conditions: list[FleetCondition] | None
 
 
+class LastWriter(TypedDict, total=False):
+    manager: str
+    time: str
+
+
+class KymaMetadata(BriefMetadata, total=False):
+    """The field managers show what works on a Kyma."""
+
+    managedFields: list[LastWriter] | None
+
+
 class FleetKyma(TypedDict, total=False):
     """The fields of a Kyma that a fleet row shows."""
 
     apiVersion: str
     kind: str
-    metadata: BriefMetadata
+    metadata: KymaMetadata
     spec: KymaSpec
     status: KymaStatus
 

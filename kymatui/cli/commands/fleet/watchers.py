@@ -45,6 +45,5 @@ def _listing(chains: Sequence[WatcherChain]) -> Listing[WatcherChain]:
         item=chain_json,
         name=lambda chain: chain.watcher,
         below=(f"{healthy} of {format_count(len(chains), 'chain')} healthy",),
-        empty="no Watchers in the control plane: lifecycle-manager learns of changes in runtimes only when it "
-        "reconciles",
+        empty="no Watchers in the control plane: changes in runtimes are noticed only at the next reconciliation",
     )

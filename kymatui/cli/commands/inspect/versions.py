@@ -178,7 +178,9 @@ def _notes(report: VersionReport) -> list[str]:
     comparison = report.templates
     far = f" ({comparison.distance})" if comparison.distance else ""
     notes = [f"{comparison.before} → {comparison.after}{far}"]
-    return [*notes, "a downgrade, which lifecycle-manager refuses"] if comparison.downgrade else notes
+    return (
+        [*notes, "a downgrade, which is refused where the Kyma requests the module"] if comparison.downgrade else notes
+    )
 
 
 def _json(row: ModuleRow, report: VersionReport) -> dict[str, Any]:

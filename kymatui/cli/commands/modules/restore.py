@@ -150,8 +150,7 @@ class RestoreView(_View):
             if plan.stranger:
                 notices.append(paragraph(f"warning: {plan.stranger}", "table"))
             if plan.enables and not plan.refusal:
-                enable = f"run `kymatui enable {plan.module}` first"
-                notices.append(f"lifecycle-manager installed {plan.module}: {enable}")
+                notices.append(f"{plan.module} was enabled in the Kyma: run `kymatui enable {plan.module}` first")
         return notices
 
     def lines(self, items: Sequence[RestorationItem]) -> str:

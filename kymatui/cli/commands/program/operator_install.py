@@ -100,8 +100,12 @@ def _changed_options(args: argparse.Namespace, known: DeploymentOptions) -> Depl
     args.prometheus_rule = args.prometheus_rule or known.alerts
     if args.skip_finalizer_purging_for and not args.purge_grace and "--purge-grace" in arguments:
         args.purge_grace = read_duration(arguments["--purge-grace"].partition("=")[2])
+    hosts = (text.partition("=")[2] for text in known.arguments if text.startswith("--insecure-registry="))
+    args.insecure_registry = [*hosts, *args.insecure_registry]
     changed = deployment_options(args)
-    arguments |= {name.partition("=")[0]: name for name in changed.arguments}
+    arguments.pop("--insecure-registry", None)
+    for text in changed.arguments:
+        arguments[text if text.startswith("--insecure-registry=") else text.partition("=")[0]] = text
     return replace(changed, arguments=tuple(arguments.values()))
 
 

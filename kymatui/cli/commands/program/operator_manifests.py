@@ -22,6 +22,7 @@ from kymatui.cli.commands.program.operator_options import (
     manifest_namespaces,
     require_shards,
 )
+from kymatui.cli.options.fetching import add_insecure_registries
 from kymatui.cli.output.printing import print_text
 from kymatui.errors import UnknownNameError, UsageError
 from kymatui.operator.installation.deployment import DeploymentOptions, operator_objects
@@ -42,6 +43,7 @@ def configure_manifests(parser: argparse.ArgumentParser) -> None:
         help="namespace of Kymas and access Secrets (default: kcp-system; with --single-cluster: kyma-system)",
     )
     configure_deployment(parser)
+    add_insecure_registries(parser)
     _configure_output(parser)
 
 
@@ -192,6 +194,7 @@ def deployment_options(args: argparse.Namespace) -> DeploymentOptions:
         "--skip-finalizer-purging-for": args.skip_finalizer_purging_for,
         "--lookup-secrets": ",".join(lookup_secrets(args)),
     }
+    plain = (f"--insecure-registry={host}" for host in dict.fromkeys(args.insecure_registry))
     home = OperatorOptions(namespace=args.namespace or "", single_cluster=args.single_cluster).kyma_namespace
     return DeploymentOptions(
         image=args.image,
@@ -204,7 +207,7 @@ def deployment_options(args: argparse.Namespace) -> DeploymentOptions:
         scrapers=scrapers,
         single_cluster=args.single_cluster,
         agent=agent_options(args.watcher_image, args.watcher_address),
-        arguments=[f"{option}={value}" for option, value in more.items() if value],
+        arguments=[*(f"{option}={value}" for option, value in more.items() if value), *plain],
         monitor=args.service_monitor,
         alerts=args.prometheus_rule,
     )

@@ -133,7 +133,7 @@ def _window_sentence(maintenance: Maintenance, upgrade: DowntimeUpgrade | None, 
 # Watchers
 
 NO_WATCHERS: Final = (
-    "No Watchers in the control plane. lifecycle-manager learns of changes in runtimes only when it reconciles."
+    "No Watchers in the control plane. Changes in runtimes are noticed only at the next reconciliation."
 )
 
 

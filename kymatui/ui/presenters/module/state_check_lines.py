@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kymatui.domain.catalog.rows import CheckedResource, ModuleRow
 from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.kyma.kyma_keeper import with_keeper
 from kymatui.domain.modules.state_checks import (
     CheckMode,
     Evaluation,
@@ -31,7 +32,7 @@ def headline(module: ModuleRow, checked: CheckedResource | None, mode: CheckMode
     facts = [
         Fact("Result", str(evaluation.state), TONES[evaluation.state]),
         Fact("decided by", f"{source_words(evaluation.source)}; {format_decision(evaluation)}"),
-        Fact("mode", _mode(checked, mode)),
+        Fact("mode", _mode(module, checked, mode)),
     ]
     if checked is not None:
         facts.insert(0, Fact("Resource", sanitize(str(checked.resource))))
@@ -49,11 +50,12 @@ def format_decision(evaluation: Evaluation) -> str:
     return sanitize(f"{evaluation.explanation}: {evaluation.message}" if evaluation.message else evaluation.explanation)
 
 
-def _mode(checked: CheckedResource | None, mode: CheckMode) -> str:
+def _mode(module: ModuleRow, checked: CheckedResource | None, mode: CheckMode) -> str:
+    evaluator = with_keeper(_MODES[mode], module.keeper)
     if checked is None or not checked.differs:
-        return f"{mode}, as {_MODES[mode]}"
+        return f"{mode}, as {evaluator}"
     other = checked.strict if mode is CheckMode.KLM else checked.klm
-    return f"{mode}, as {_MODES[mode]}; the other mode gives {other.state}"
+    return f"{mode}, as {evaluator}; the other mode gives {other.state}"
 
 
 def _evaluation(module: ModuleRow, checked: CheckedResource | None, mode: CheckMode) -> Evaluation | None:
@@ -89,7 +91,7 @@ def order_facts(module: ModuleRow, checked: CheckedResource | None, mode: CheckM
             Fact("gate", sanitize(f"the module's manager is checked first: {ready.message}"), TONES[ready.state])
         )
     if any(not outcome.klm_reads for outcome in evaluation.rules):
-        facts.append(Fact("*", "lifecycle-manager splits paths at dots, so it reads this path differently", "warning"))
+        facts.append(Fact("*", "paths are split at dots, so this path is read differently", "warning"))
     if any(outcome.result is RuleResult.SKIPPED for outcome in evaluation.rules):
         facts.append(Fact("skipped", "a rule whose path is missing does not count in its group", "muted"))
     return facts
@@ -106,7 +108,7 @@ def format_trial(evaluation: PathEvaluation) -> Fact:
     if evaluation.extended.kind is PathResultKind.MISSING and evaluation.extended.at:
         text = f"not found: {sanitize(evaluation.extended.at)} has no such field"
     if not evaluation.klm_reads:
-        text += "   * lifecycle-manager splits paths at dots, so it reads this path differently"
+        text += "   * paths are split at dots, so this path is read differently"
     return Fact("found", text, cell.tone or "ready")
 
 

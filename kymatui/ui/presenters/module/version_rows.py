@@ -46,7 +46,7 @@ def change_facts(report: VersionReport, *, reading: bool = False) -> list[Fact]:
     far = f" ({templates.distance})" if templates.distance else ""
     facts = [Fact("from", f"{sanitize(templates.before)} to {sanitize(templates.after)}{far}", "strong")]
     if templates.downgrade:
-        facts.append(Fact("", "a downgrade, which lifecycle-manager refuses", "warning"))
+        facts.append(Fact("", "a downgrade, which is refused where the Kyma requests the module", "warning"))
     if reading:
         facts.append(Fact("manifests", "loading", "muted"))
     facts += [Fact("not read", reason, "warning") for reason in report.unread]

@@ -174,7 +174,7 @@ def _grants(plans: Sequence[Plan]) -> Iterator[str]:
 def _consents(plans: Sequence[Plan], standings: Sequence[InstallStatus]) -> Iterator[Consent]:
     for standing in standings:
         if standing.advanced:
-            yield Consent(f"direct {standing.module}", f"install without lifecycle-manager: {standing.advanced}")
+            yield Consent(f"direct {standing.module}", f"install directly, outside of the Kyma: {standing.advanced}")
     for plan, standing in zip(plans, standings, strict=True):
         if is_lower(standing, plan.bundle.version) and standing.known is not None:
             words = f"downgrade {standing.known.version} → {plan.bundle.version}"

@@ -21,7 +21,7 @@ _WORDS = {
     EditVerb.ENABLE: "enable {}",
     EditVerb.DISABLE: "disable {}",
     EditVerb.CHANNEL: "move {} to another channel",
-    EditVerb.MANAGE: "let lifecycle-manager manage {}",
+    EditVerb.MANAGE: "manage {}",
     EditVerb.UNMANAGE: "unmanage {}",
     EditVerb.POLICY: "set the policy of {}",
 }

@@ -84,7 +84,7 @@ def _warnings(plan: RestorationPlan) -> Iterator[str]:
     if plan.stranger:
         yield plan.stranger
     if plan.enables:
-        yield f"lifecycle-manager installed {plan.module}: enable it first, then restore the objects of its users"
+        yield f"{plan.module} was enabled in the Kyma: enable it first, then restore the objects of its users"
     blocked = sum(step.fate is RestoreVerdict.BLOCKED for step in plan.steps)
     if blocked:
         yield (
