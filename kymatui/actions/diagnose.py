@@ -154,7 +154,7 @@ class _Gathering:
     def _refs(self, snapshot: Snapshot, locations: ObjectIndex) -> Iterator[ObjectRef]:
         yield from map(read_ref, snapshot.kymas)
         for row in self._rows:
-            if row.template is not None:
+            if row.template is not None and row.template.namespace:  # not of a catalog outside of the cluster
                 yield row.template
             if self._deep:
                 tree = build_tree(row, locations, 0.0)

@@ -30,6 +30,7 @@ from kymatui.domain.inventories import (
     write_document,
 )
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kyma.module_links import module_links
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma.states import State
 from kymatui.domain.modules.presence import Presence
@@ -42,7 +43,21 @@ from kymatui.domain.snapshot.cluster_index import INVENTORY_FEED, RELEASE_FEED
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
 from kymatui.domain.versions.drift import DriftKind
 from kymatui.domain.versions.messages import drift_words
-from tests.domain.builders import NOW, Json, deployment, kyma, manifest, meta, report, snapshot, stamp, template
+from tests.domain.builders import (
+    NOW,
+    Json,
+    community_template,
+    deployment,
+    gvk,
+    kyma,
+    manifest,
+    meta,
+    report,
+    resource,
+    snapshot,
+    stamp,
+    template,
+)
 
 CONFIG_MAP = GroupVersionKind("", "v1", "ConfigMap")
 DEPLOYMENT = GroupVersionKind("apps", "v1", "Deployment")
@@ -131,6 +146,38 @@ def test_what_no_catalog_offers_has_a_row_by_its_record() -> None:
     assert drift_words(gate.drift) == "unknown, no catalog offers it"
     assert not gate.drift.is_drift
     assert gate.workloads == (ObjectRef(DEPLOYMENT, "gates", "gate-manager"),) == (gate.manager,)
+
+
+def community(*versions: str) -> dict[str, Any]:
+    """What makes gate a community module with these versions."""
+    info = {"documentation": "https://docs.example.org/gate", "repository": "https://git.example.org/gate"}
+    return {"templates": [community_template("gate", version, info=info) for version in versions]}
+
+
+def test_a_higher_version_than_the_catalogs_have_is_no_drift_but_from_a_catalog_that_is_not_read() -> None:
+    recorded = inventory(origin=Origin("raw", "https://x.io/gate.yaml", "0.13.0"), version="0.13.0")
+    running = deployment("gate", "0.13.0")
+    resources = {gvk("gate"): (resource("gate", "Ready"),)}
+    gate = row(recorded, workloads=[running], module_resources=resources, **community("0.11.0", "0.12.0"))
+    assert (gate.installed, gate.desired, gate.newest) == ("0.13.0", "", "0.12.0")
+    assert (gate.drift.kind, gate.drift.is_drift, gate.actor) == (DriftKind.UNKNOWN, False, Actor.NOBODY)
+    assert gate.reason.text.startswith("0.13.0 installed by kymatui; the catalogs end at 0.12.0.")
+    assert row(recorded, workloads=[running], **community("0.13.0")).drift.kind is DriftKind.IN_SYNC
+    assert row(recorded, workloads=[running], **community("0.14.0")).drift.kind is DriftKind.BEHIND
+    other = deployment("gate", "0.15.0")  # changed by hand
+    assert row(recorded, workloads=[other], **community("0.12.0")).drift.kind is DriftKind.AHEAD
+
+
+@pytest.mark.parametrize(
+    ("running", "shown"), [("0.11.0", "gate-0.11.0"), ("0.13.0", "gate-0.12.0"), ("", "gate-0.12.0")]
+)
+def test_a_community_module_has_the_template_and_links_of_its_offer(running: str, shown: str) -> None:
+    workloads = [deployment("gate", running)] if running else []
+    gate = row(workloads=workloads, **community("0.11.0", "0.12.0"))
+    assert gate.template is not None
+    assert gate.template.path == f"default/{shown}"
+    assert gate.shown is not None
+    assert [link.name for link in module_links(gate.shown)] == ["documentation", "repository"]
 
 
 @pytest.mark.parametrize(

@@ -220,7 +220,7 @@ def _drift(
         return Drift(DriftKind.INCOMPLETE)
     if _is_nothing_installed(subject, presence):
         return Drift(DriftKind.NONE)
-    if subject.origin is CatalogOrigin.NONE:
+    if subject.is_unoffered:
         return Drift(DriftKind.UNKNOWN, is_offered=False)
     return compute_drift(
         subject.deployed.version,
@@ -315,6 +315,7 @@ def _finished(
         internal=(meta is not None and meta.internal) or (shown is not None and shown.internal),
         reason=reason,
         resolution=subject.resolution,
+        shown=shown,
         evaluation=assessment.evaluation,
         checked=checked,
         evidence=subject.deployed.evidence,

@@ -20,7 +20,7 @@ from kymatui.domain.kyma.manifests import Manifest
 from kymatui.domain.kyma.module_templates import ManagerRef, ModuleTemplate
 from kymatui.domain.kyma.release_metas import ReleaseMeta
 from kymatui.domain.kyma.states import State, state_rank
-from kymatui.domain.kyma.versions import newest_version, same_version
+from kymatui.domain.kyma.versions import newest_version, parse_version, same_version
 from kymatui.domain.modules.presence import ManagerVisibility, PresenceEvidence
 from kymatui.domain.modules.readiness import LABEL_MODULE, check_readiness
 from kymatui.domain.ownership import applying_keeper, read_owner
@@ -202,7 +202,8 @@ class ModuleInputs(Struct, frozen=True):
 
     `active` is the template of the running version, whose manager, kind and rules apply. `resources` is None if
     unreadable, `kind` None if the module has none. `installation` is the record of kymatui or helm, `missing` are
-    its workloads that do not exist although they were installed.
+    its workloads that do not exist although they were installed. `is_unoffered` means that no catalog has what is
+    installed, or anything newer.
     """
 
     name: str
@@ -227,6 +228,7 @@ class ModuleInputs(Struct, frozen=True):
     run: InstallationRun | None = None
     missing: tuple[ObjectRef, ...] = ()
     workloads: tuple[ObjectRef, ...] = ()
+    is_unoffered: bool = False
 
     @property
     def installed(self) -> str:
@@ -286,6 +288,8 @@ def gather_inputs(name: str, world: ClusterIndex, now: float, settings: CatalogO
     is_known = not isinstance(resolution.refusal, refusals.ChannelUnknown | refusals.CatalogUnreadable)
     if not desired and request is None and deployed.evidence and is_known:
         desired = own  # installed directly; the channel has no version to compare with
+    unoffered = origin is CatalogOrigin.NONE or _is_beyond(installation, deployed, origin, own)
+    desired = "" if unoffered and origin is CatalogOrigin.COMMUNITY else desired
     active = template_of_version(templates, deployed.version) or preferred
     kind = _kind((active, *templates)) or _default_kind(installation)
     mandatory = _is_mandatory(meta, templates, manifest)
@@ -313,7 +317,19 @@ def gather_inputs(name: str, world: ClusterIndex, now: float, settings: CatalogO
         run=run,
         workloads=tuple(map(read_ref, workloads)),
         missing=tuple(_missing_workloads(installation, manager, world, offered=bool(offers))),
+        is_unoffered=unoffered,
     )
+
+
+def _is_beyond(
+    installation: RecordedInstallation | None, deployed: DeployedVersion, origin: CatalogOrigin, newest: str
+) -> bool:
+    """Return whether kymatui installed a higher version than the catalogs have: from a catalog that is not read now."""
+    if installation is None or not installation.is_own or origin is not CatalogOrigin.COMMUNITY:
+        return False
+    recorded, offered = parse_version(installation.version), parse_version(newest)
+    is_higher = recorded is not None and offered is not None and recorded > offered
+    return is_higher and same_version(deployed.version, installation.version)
 
 
 def _installation(name: str, world: ClusterIndex, workloads: Iterable[Object]) -> RecordedInstallation | None:

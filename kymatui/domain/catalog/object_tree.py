@@ -139,7 +139,7 @@ class _Growing:
         if row.manifest is not None:
             yield self._manifest(row.manifest)
         yield from resources
-        template = row.resolution.template
+        template = row.shown
         kind = template.resource_kind if template is not None else None
         yield from self._nodes((row.manager,) if row.manager is not None else (), NodeRole.MANAGER)
         installed = row.installation.refs if row.installation is not None and row.manifest is None else ()

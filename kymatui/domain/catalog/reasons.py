@@ -599,11 +599,11 @@ _IN_RUNTIME: Final = "unknown (the module's manager runs in a runtime)"
 
 def _unknown(case: ReasonInputs) -> Reason | None:
     if case.drift.kind is DriftKind.UNKNOWN and case.presence not in (Presence.NOT_INSTALLED, Presence.UNKNOWN):
-        if not case.installed and case.subject.origin is not CatalogOrigin.NONE:
+        if not case.installed and not case.subject.is_unoffered:
             return Reason(f"Installed version: {case.unseen or 'unknown (no image or report names it)'}", Actor.NOBODY)
         if isinstance(case.refusal, refusals.ChannelUnknown):
             return Reason(f"{case.installed} installed; {refusal_words(case.refusal)}")
-        if case.subject.origin is CatalogOrigin.NONE:
+        if case.subject.is_unoffered:
             return _from_elsewhere(case)
         if not case.subject.desired:
             return Reason(f"{case.installed} installed; the catalog offers no version to compare it with")
@@ -622,6 +622,9 @@ def _from_elsewhere(case: ReasonInputs) -> Reason | None:
     source = f" from {installation.source}" if installation.source is not None else ""
     address = f" {installation.address}" if installation.address else ""
     by = "" if installation.is_own else f" by {installation.installer}"
+    if case.subject.newest:
+        newest = f"the catalogs end at {case.subject.newest}"
+        return Reason(f"{version} by kymatui; {newest}. `--catalog` adds the one that it came from.")
     return Reason(f"{version}{by}{source}{address}; no catalog offers it")
 
 

@@ -14,6 +14,7 @@ from kymatui.domain.installed import InstallationRun, RecordedInstallation
 from kymatui.domain.kubernetes.json_reader import Flaw
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.kyma.module_templates import ModuleTemplate
 from kymatui.domain.kyma.problems import Actor, AdviceKind, Problem, Reason, Severity
 from kymatui.domain.kyma.states import State, StateSource
 from kymatui.domain.kyma.versions import parse_version, same_version
@@ -139,6 +140,7 @@ class ModuleRow(Struct, frozen=True):
     `created` is when the module came into the cluster, in seconds of the Unix clock. `unknown` names the facts that
     depend on a missing list; their values in the row are not facts. `keeper` is what works on the Kyma. `interrupted`
     is the job on this module that a machine's journal says was interrupted, such as "deletion"; "" for none.
+    `shown` is the template that describes the module: what the Kyma requests, else what is installed, else the newest.
     `installation` is the record of kymatui or helm in the cluster, `run` its state, and `workloads` are those with its
     marks. `new_cr` is the module CR to create where an installed module has none.
     """
@@ -160,6 +162,7 @@ class ModuleRow(Struct, frozen=True):
     internal: bool
     reason: Reason
     resolution: Resolution
+    shown: ModuleTemplate | None = None
     evaluation: Evaluation | None = None
     checked: tuple[CheckedResource, ...] = ()
     evidence: tuple[Evidence, ...] = ()
@@ -255,8 +258,8 @@ class ModuleRow(Struct, frozen=True):
 
     @property
     def template(self) -> ObjectRef | None:
-        """Return the template that the module resolves to."""
-        return self.resolution.template.ref if self.resolution.template is not None else None
+        """Return the template that describes the module."""
+        return self.shown.ref if self.shown is not None else None
 
     @property
     def refusal(self) -> Refusal | None:

@@ -219,7 +219,7 @@ async def run_label_command(app: FlowApp, words: Sequence[str]) -> None:
 async def open_link(app: FlowApp, name: str) -> None:
     """Open the documentation or the repository of a module; of several links, ask which."""
     row = app.catalog.row(name) if app.catalog is not None else None
-    links = links_of(row, app.view.locations) if row is not None else ()
+    links = links_of(row) if row is not None else ()
     link = await _choose(app, name, links) if len(links) > 1 else next(iter(links), None)
     if not links:
         app.problem(f"the template of {name} names no documentation and no repository")

@@ -67,7 +67,7 @@ class OverviewPane(Pane):
         app = self.kymatui
         now, catalog = app.clock(), app.catalog
         assert catalog is not None
-        links = module_facts.links_of(row, app.view.locations)
+        links = module_facts.links_of(row)
         facts: dict[str, Callable[[float], Iterable[Fact]]] = {
             "declared": lambda _: [*module_facts.declared(row, catalog), *module_facts.link_facts(links)],
             "observed": lambda at: module_facts.observed(row, at),

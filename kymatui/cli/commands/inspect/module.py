@@ -107,8 +107,7 @@ def installation_facts(row: ModuleRow) -> Iterator[tuple[str, str]]:
 
 
 def _links(row: ModuleRow) -> tuple[ModuleLink, ...]:
-    template = row.resolution.template
-    return module_links(template) if template is not None else ()
+    return module_links(row.shown) if row.shown is not None else ()
 
 
 def _with_message(state: str, message: str) -> str:

@@ -11,10 +11,8 @@ from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.module_links import ModuleLink, module_links
-from kymatui.domain.kyma.module_templates import ModuleTemplate, read_template
 from kymatui.domain.kyma.states import parse_state
 from kymatui.domain.snapshot.missing_lists import RowFact
-from kymatui.domain.snapshot.object_index import ObjectIndex
 from kymatui.domain.snapshot.snapshots import Object, Snapshot
 from kymatui.domain.versions.evidence import Evidence
 from kymatui.domain.versions.messages import channel_source_words, drift_words, note_words, refusal_words, source_words
@@ -38,12 +36,9 @@ def declared(module: ModuleRow, catalog: Catalog) -> list[Fact]:
     ]
 
 
-def links_of(module: ModuleRow, locations: ObjectIndex) -> tuple[ModuleLink, ...]:
-    """Return the links of the module's template, else of the newest version's; () where none names one."""
-    offer = module.base_offer
-    body = locations.find(offer.template) if offer is not None else None
-    template = module.resolution.template or (read_template(body) if body is not None else None)
-    return module_links(template) if isinstance(template, ModuleTemplate) else ()
+def links_of(module: ModuleRow) -> tuple[ModuleLink, ...]:
+    """Return the links of the template that describes the module; () where none names one."""
+    return module_links(module.shown) if module.shown is not None else ()
 
 
 def link_facts(links: Iterable[ModuleLink]) -> list[Fact]:

@@ -114,5 +114,5 @@ def format_trial(evaluation: PathEvaluation) -> Fact:
 
 def lint_lines(module: ModuleRow) -> list[str]:
     """Return the warnings about the rules of the module's template."""
-    template = module.resolution.template
+    template = module.shown
     return [sanitize(str(finding)) for finding in lint_rules(template.rules)] if template is not None else []
