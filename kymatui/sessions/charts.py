@@ -11,7 +11,7 @@ from kymatui.errors import HelmError, UsageError
 if TYPE_CHECKING:
     from kymatui.actions.modules.module_sources import ModuleSource
     from kymatui.actions.modules.signatures import SignatureOptions
-    from kymatui.adapters.content.chart_fetcher import FetchedChart
+    from kymatui.engine.cluster.ports import FetchedChart
     from kymatui.engine.sources.chart_source import LoadedChart
     from kymatui.helm.language.caching import TemplateCache
     from kymatui.sessions.fetching import FetchOptions
@@ -86,13 +86,13 @@ def signed_chart(source: ModuleSource, signers: SignatureOptions, fetch: FetchOp
         verify(chart.content, chart.filename, chart.provenance, ring)
     except HelmError as error:
         raise SignatureError(f"{chart.source}: {error}", hint=error.hint or "the chart was not used") from error
-    return chart_source.load_fetched_chart(chart.content, source.chart, source.repository)
+    return chart_source.load_fetched_chart(chart, source.chart, source.repository)
 
 
 def _packed(source: ModuleSource, fetch: FetchOptions) -> FetchedChart:
     from kymatui.actions.modules.signatures import read_signer_file
     from kymatui.adapters.content.blob_fetcher import chart_registry
-    from kymatui.adapters.content.chart_fetcher import FetchedChart
+    from kymatui.engine.cluster.ports import FetchedChart
     from kymatui.ocm.errors import SignatureError
 
     path = Path(source.chart)

@@ -10,6 +10,7 @@ from kymatui.adapters.files.user_files import cache_folder
 
 if TYPE_CHECKING:
     from kymatui.adapters.content.blob_fetcher import BlobFetcher
+    from kymatui.engine.cluster.ports import FetchedChart
 
 
 class FetchOptions(Struct, frozen=True):
@@ -49,7 +50,7 @@ class LazyFetcher:
     def layer(self, repository: str, digest: str, *, insecure: bool = False) -> bytes:
         return self._fetcher().layer(repository, digest, insecure=insecure)
 
-    def chart(self, reference: str, *, repository: str = "", version: str = "") -> bytes:
+    def chart(self, reference: str, *, repository: str = "", version: str = "") -> FetchedChart:
         return self._fetcher().chart(reference, repository=repository, version=version)
 
     def chart_versions(self, reference: str, *, repository: str = "") -> tuple[str, ...]:

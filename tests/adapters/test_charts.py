@@ -280,7 +280,7 @@ def test_an_index_that_does_not_name_one_chart_is_refused(mixed: str, version: s
 def test_a_chart_of_the_old_layer_type_is_fetched_with_a_warning(mixed: str) -> None:
     chart = ChartFetcher(ChartAccess(plain_http=True)).fetch(f"oci://{mixed}", version="0.1.0")
     assert chart.content == ARCHIVE
-    assert chart.warnings == ("Warning: chart media type application/tar+gzip is deprecated",)
+    assert chart.warnings == ("chart media type application/tar+gzip is deprecated",)
 
 
 def test_a_version_is_a_tag_also_where_tags_are_not_listed(registry: str) -> None:

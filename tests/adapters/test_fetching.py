@@ -106,12 +106,12 @@ for _ in range(8):
 
 
 def test_68_a_repository_that_is_down_is_an_error_and_its_chart_may_be_looked_at(site: Site, tmp_path: Path) -> None:  # noqa: F811
-    assert BlobFetcher(cache=tmp_path).chart("demo", repository=site.url) == ARCHIVE
+    assert BlobFetcher(cache=tmp_path).chart("demo", repository=site.url).content == ARCHIVE
     site.pages.clear()
     with pytest.raises(RegistryError, match="HTTP 404"):
         BlobFetcher(cache=tmp_path).chart("demo", repository=site.url)
     stale = BlobFetcher(cache=tmp_path, stale=True)
-    assert stale.chart("demo", repository=site.url) == ARCHIVE
+    assert stale.chart("demo", repository=site.url).content == ARCHIVE
     with pytest.raises(RegistryError):
         stale.chart("demo", repository=site.url, version="0.1.0")
 

@@ -14,7 +14,7 @@ import yaml
 from kymatui.crds import read_crds
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.manifests import Manifest
-from kymatui.engine.cluster.ports import Cluster
+from kymatui.engine.cluster.ports import Cluster, FetchedChart
 from kymatui.engine.jobs.lease import DURATION
 from kymatui.engine.jobs.run import SystemClock
 from kymatui.engine.sources.render_target import RenderTarget
@@ -57,7 +57,7 @@ class Layers:
             raise RegistryError(f"{repository}@{digest} is not there")
         return self.content[digest]
 
-    def chart(self, reference: str, *, repository: str = "", version: str = "") -> bytes:
+    def chart(self, reference: str, *, repository: str = "", version: str = "") -> FetchedChart:
         raise RegistryError(f"no chart {reference}")
 
     def chart_versions(self, reference: str, *, repository: str = "") -> tuple[str, ...]:

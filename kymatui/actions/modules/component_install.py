@@ -24,7 +24,7 @@ from kymatui.domain.kyma.module_templates import read_template
 from kymatui.domain.kyma.versions import newest_above
 from kymatui.domain.plans.direct_install import InstallChoice
 from kymatui.engine.bundles.bundle import Bundle
-from kymatui.engine.cluster.ports import Cluster
+from kymatui.engine.cluster.ports import Cluster, FetchedChart
 from kymatui.engine.sources.artifact_store import ArtifactStore
 from kymatui.engine.sources.component_source import ModuleComponent
 from kymatui.engine.sources.render_target import chart_target
@@ -113,7 +113,7 @@ class _StoredLayers:
         local = repository == self._named or not self._where.base
         return self._store.blob(self._where.repository if local else repository, digest, LARGEST_LAYER)
 
-    def chart(self, reference: str, *, repository: str = "", version: str = "") -> bytes:
+    def chart(self, reference: str, *, repository: str = "", version: str = "") -> FetchedChart:
         raise RegistryError(f"chart {reference} is not in {self._where}")
 
     def chart_versions(self, reference: str, *, repository: str = "") -> tuple[str, ...]:

@@ -20,7 +20,13 @@ from kymatui.actions.modules.install_plan import (
     read_catalog,
     with_interrupted_values,
 )
-from kymatui.actions.modules.module_sources import ModuleSource, find_installed, refuse_deleting, release_values
+from kymatui.actions.modules.module_sources import (
+    ModuleSource,
+    find_installed,
+    located_chart,
+    refuse_deleting,
+    release_values,
+)
 from kymatui.actions.modules.upgrade import newest_source, survey_upgrades
 from kymatui.domain.inventories import Inventory, InventoryState
 from kymatui.domain.kubernetes.object_meta import read_ref
@@ -30,7 +36,6 @@ from kymatui.domain.kyma.versions import same_version, version_order
 from kymatui.domain.plans.cluster_management import detect_management
 from kymatui.domain.plans.direct_install import adoptable_row, install_refusals, is_lower_version
 from kymatui.domain.snapshot.cluster_index import index_cluster
-from kymatui.engine.sources import chart_source
 from kymatui.errors import KymatuiError, RefusedError
 from kymatui.helm.charts.values import merge_maps
 from kymatui.json_input import read_json
@@ -225,8 +230,7 @@ class InstallAction:
         """Return the fields of the form, and the document as its source has it; {} without one."""
         source = request.source
         if source.chart:
-            location = {"repository": source.repository, "version": source.version}
-            chart = chart_source.locate_chart(source.chart, self._port.blobs, **location).chart
+            chart = located_chart(source, self._port.blobs).chart
             known = find_installed(self._port.cluster, request.module, namespace_of(self._port, request))
             values = merge_maps(chart.values, release_values(self._port.cluster, known))
             return form_fields(_chart_schema(chart.schema)), values

@@ -37,6 +37,7 @@ class ModuleSource(Struct, frozen=True):
     component     a component version in a registry, or in the OCI image layout of the folder `layout`
     keeps_values   merge the values into those of the chart's release, as `helm upgrade --reset-then-reuse-values`
     checks_values  refuse values that the chart's schema does not allow
+    follows_links  follow links of a chart's folder that lead out of its repository
     """
 
     file: str = ""
@@ -54,6 +55,7 @@ class ModuleSource(Struct, frozen=True):
     set_literal: tuple[str, ...] = ()
     keeps_values: bool = True
     checks_values: bool = True
+    follows_links: bool = False
 
     @property
     def is_catalog(self) -> bool:
@@ -92,10 +94,7 @@ def load_bundle(
     """
     source.require_one()
     if source.chart:
-        from kymatui.engine.sources import chart_source
-
-        version, repository = source.version, source.repository
-        loaded = chart or chart_source.locate_chart(source.chart, blobs, repository=repository, version=version)
+        loaded = chart or located_chart(source, blobs)
         own = overrides(values, loaded.chart.values) if values is not None else None
         return _chart(name, namespace, source, loaded, cluster, own)
     bundle = _read(name, namespace, source, blobs)
@@ -103,6 +102,19 @@ def load_bundle(
         address = source.kustomization or bundle.origin.address
         raise ConfigurationError(f"{address} has no objects", hint="to remove what is installed, use `kymatui delete`")
     return bundle
+
+
+def located_chart(source: ModuleSource, blobs: Blobs) -> LoadedChart:
+    """Return the chart that a source names. Raises HelmError, RegistryError."""
+    from kymatui.engine.sources import chart_source
+
+    return chart_source.locate_chart(
+        source.chart,
+        blobs,
+        repository=source.repository,
+        version=source.version,
+        links_out=source.follows_links,
+    )
 
 
 def _read(name: str, namespace: str, source: ModuleSource, blobs: Blobs) -> Bundle:

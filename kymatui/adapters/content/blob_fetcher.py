@@ -36,6 +36,7 @@ from kymatui.adapters.oci.image_reference import parse_reference
 from kymatui.adapters.oci.registry import Registry
 from kymatui.adapters.oci.registry_auth import FindCredentials
 from kymatui.adapters.oci.requester import innermost_reason
+from kymatui.engine.cluster.ports import FetchedChart
 from kymatui.errors import CancelledError, RegistryError
 from kymatui.json_input import read_json
 from kymatui.own_files import read_own
@@ -192,18 +193,18 @@ class BlobFetcher:
 
         return self._cache.get(digest, fetch) if self._cache is not None else b"".join(fetch())
 
-    def chart(self, reference: str, *, repository: str = "", version: str = "") -> bytes:
-        """Return a chart archive. Raise RegistryError, and HelmError if the chart does not exist."""
+    def chart(self, reference: str, *, repository: str = "", version: str = "") -> FetchedChart:
+        """Return a packed chart. Raise RegistryError, and HelmError if the chart does not exist."""
         key = "\n".join((repository, reference, version))
         try:
-            content = self._of(reference, repository).fetch(reference, repository=repository, version=version).content
+            fetched = self._of(reference, repository).fetch(reference, repository=repository, version=version)
         except RegistryError:  # without a network, the last received chart is better than none
             kept = self._kept(key) if self._stale else None
             if kept is None:
                 raise
-            return kept
-        self._keep(key, content)
-        return content
+            return FetchedChart(reference, "", kept)
+        self._keep(key, fetched.content)
+        return fetched
 
     def chart_versions(self, reference: str, *, repository: str = "") -> tuple[str, ...]:
         """Return the versions of a chart in a registry or repository. Raise RegistryError or HelmError."""

@@ -26,6 +26,7 @@ from kymatui.adapters.oci.registry import Registry
 from kymatui.adapters.oci.registry_auth import FindCredentials
 from kymatui.adapters.oci.requester import Requester, TransportFlags
 from kymatui.engine.bundles.addresses import redact_address
+from kymatui.engine.cluster.ports import FetchedChart
 from kymatui.errors import HelmError, RegistryError, RegistryNotFoundError
 from kymatui.helm.charts.repositories import RepositoryIndex, archive_url, read_index, repository_url
 from kymatui.helm.semver.constraints import parse_constraint
@@ -66,27 +67,6 @@ class ChartAccess(Struct, frozen=True):
     flags: tuple[str, str] | None = None
 
     __repr__ = repr_without("password")
-
-
-class FetchedChart(Struct, frozen=True):
-    """A packed chart: source, file name as helm writes it, content, and provenance if requested.
-
-    manifest  the digest of the registry's manifest or index, "" for other sources
-    warnings  what helm warns about
-    """
-
-    source: str
-    filename: str
-    content: bytes
-    provenance: bytes | None = None
-    manifest: str = ""
-    warnings: tuple[str, ...] = ()
-
-    __repr__ = repr_without("content", "provenance")
-
-    @property
-    def digest(self) -> str:
-        return f"sha256:{hashlib.sha256(self.content).hexdigest()}"
 
 
 class ChartFetcher:
@@ -257,7 +237,7 @@ class ChartFetcher:
         name = where.repository.rpartition("/")[2]
         blob = b"".join(registry.read_blob(where, signed)) if signed else None
         is_old = layer.media_type == OLD_CHART_LAYER
-        warnings = (f"Warning: chart media type {OLD_CHART_LAYER} is deprecated",) if is_old else ()
+        warnings = (f"chart media type {OLD_CHART_LAYER} is deprecated",) if is_old else ()
         return FetchedChart(f"oci://{where}", f"{name}{label}.tgz", content, blob, manifest.digest, warnings)
 
     def _registry(self, where: ImageReference, repository: str = "") -> Registry:

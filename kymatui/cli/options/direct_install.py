@@ -81,6 +81,9 @@ def add_source(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--skip-schema-validation", action="store_true", help="do not check the values with the chart's schema"
     )
+    group.add_argument(
+        "--follow-links", action="store_true", help="also follow symbolic links that lead out of the chart's repository"
+    )
     _add_signers(parser)
 
 
@@ -213,6 +216,7 @@ class CommandContext:
             version=args.version,
             keeps_values=args.keeps_values,
             checks_values=not args.skip_schema_validation,
+            follows_links=args.follow_links,
             **value_flags(args),
         )
 

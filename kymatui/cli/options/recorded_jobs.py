@@ -48,7 +48,8 @@ _INSTALLS: Final = {
     **dict.fromkeys(("file", "chart", "kustomize", "component", "repo"), _ADDRESS),
     **dict.fromkeys(("devel", "direct", "force", "no_backup", "allow_downgrade", "verify", "all"), _FLAG),
     **dict.fromkeys(
-        ("skip_schema_validation", "prune", "keeps_values", "prune_definitions", "prune_namespaces"), _FLAG
+        ("skip_schema_validation", "follow_links", "prune", "keeps_values", "prune_definitions", "prune_namespaces"),
+        _FLAG,
     ),
     **dict.fromkeys(("keyring", "public_key", "ca_cert"), _FILE),
     "values": OptionForm.FILES,

@@ -6,6 +6,7 @@ Objects are plain dictionaries as the API server sends them. Every method that c
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
@@ -19,6 +20,7 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.logs.log_query import LogQuery
 from kymatui.domain.plans.cluster_target import ClusterName
 from kymatui.errors import ClusterError, RefusedError
+from kymatui.structs import repr_without
 
 Object = dict[str, Any]
 
@@ -330,6 +332,27 @@ class Backup(Protocol):
         ...
 
 
+class FetchedChart(Struct, frozen=True):
+    """A packed chart: source, file name as helm writes it, content, and provenance if requested.
+
+    manifest  the digest of the registry's manifest or index, "" for other sources
+    warnings  what helm warns about
+    """
+
+    source: str
+    filename: str
+    content: bytes
+    provenance: bytes | None = None
+    manifest: str = ""
+    warnings: tuple[str, ...] = ()
+
+    __repr__ = repr_without("content", "provenance")
+
+    @property
+    def digest(self) -> str:
+        return f"sha256:{hashlib.sha256(self.content).hexdigest()}"
+
+
 class Blobs(Protocol):
     """The source of content by digest or address."""
 
@@ -337,8 +360,8 @@ class Blobs(Protocol):
         """Return a blob of a repository ("reg.example/modules/component"), verified by digest ("sha256:…")."""
         ...
 
-    def chart(self, reference: str, *, repository: str = "", version: str = "") -> bytes:
-        """Return a chart archive by `oci://…`, URL, or name in a repository; default is the newest stable."""
+    def chart(self, reference: str, *, repository: str = "", version: str = "") -> FetchedChart:
+        """Return a packed chart by `oci://…`, URL, or name in a repository; default is the newest stable."""
         ...
 
     def chart_versions(self, reference: str, *, repository: str = "") -> tuple[str, ...]:

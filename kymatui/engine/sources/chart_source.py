@@ -16,7 +16,7 @@ from kymatui.engine.bundles.bundle import Bundle, BundleHook, ChartRelease
 from kymatui.engine.bundles.hidden_content import compare_renderings
 from kymatui.engine.bundles.yaml_objects import document_key, read_objects, unique_documents
 from kymatui.engine.cluster.kind_order import defined_kinds
-from kymatui.engine.cluster.ports import Blobs, Object
+from kymatui.engine.cluster.ports import Blobs, FetchedChart, Object
 from kymatui.engine.sources.chart_lookup import RecordedLookup
 from kymatui.engine.sources.render_target import RenderTarget
 from kymatui.errors import CancelledError, ClusterError, HelmError, RefusedError
@@ -24,6 +24,7 @@ from kymatui.helm.charts.chart import Chart, load_archive, load_chart
 from kymatui.helm.charts.coalesce import reuse_values
 from kymatui.helm.charts.dependencies import check_installable
 from kymatui.helm.charts.values import merge_values
+from kymatui.helm.charts.warnings import warning_sentence
 from kymatui.helm.language.environment import Environment
 from kymatui.helm.rendering.manifests import Hook
 from kymatui.helm.rendering.releases import chart_document, join_manifests
@@ -37,15 +38,16 @@ _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[
 
 
 class LoadedChart(Struct, frozen=True):
-    """A chart and its origin."""
+    """A chart, its origin, and the warnings of what it was fetched with."""
 
     chart: Chart
     origin: Origin
+    warnings: tuple[str, ...] = ()
 
 
-def from_path(path: str | Path) -> LoadedChart:
-    """Load a chart from a folder or archive. Raises HelmError."""
-    chart = load_chart(path)
+def from_path(path: str | Path, *, links_out: bool = False) -> LoadedChart:
+    """Load a chart from a folder or archive; `links_out` follows links out of its repository. Raises HelmError."""
+    chart = load_chart(path, links_out=links_out)
     root = Path(path)
     digest = content_digest(root.read_bytes()) if root.is_file() else f"sha256:{chart.digest}"
     return LoadedChart(chart, Origin("helm", str(path), chart.version, digest))
@@ -68,19 +70,21 @@ def fetch_chart(reference: str, blobs: Blobs, *, repository: str = "", version: 
     return load_fetched_chart(blobs.chart(reference, repository=repository, version=version), reference, repository)
 
 
-def load_fetched_chart(data: bytes, reference: str, repository: str = "") -> LoadedChart:
-    """Load a fetched chart archive. Raises HelmError."""
+def load_fetched_chart(fetched: FetchedChart, reference: str, repository: str = "") -> LoadedChart:
+    """Load a fetched chart. Raises HelmError."""
     if not repository:
-        return from_archive(data, reference)
+        return replace(from_archive(fetched.content, reference), warnings=fetched.warnings)
     where = redact_address(repository).rstrip("/")
-    loaded = from_archive(data, f"{where}/{reference}")
-    return replace(loaded, origin=replace(loaded.origin, repository=where))
+    loaded = from_archive(fetched.content, f"{where}/{reference}")
+    return replace(loaded, origin=replace(loaded.origin, repository=where), warnings=fetched.warnings)
 
 
-def locate_chart(reference: str, blobs: Blobs, *, repository: str = "", version: str = "") -> LoadedChart:
+def locate_chart(
+    reference: str, blobs: Blobs, *, repository: str = "", version: str = "", links_out: bool = False
+) -> LoadedChart:
     """Load a chart from a path if it exists, else like `fetch_chart`."""
     if not repository and "://" not in reference and Path(reference).exists():
-        return from_path(reference)
+        return from_path(reference, links_out=links_out)
     return fetch_chart(reference, blobs, repository=repository, version=version)
 
 
@@ -183,7 +187,7 @@ class _Rendering:
             crds=tuple(_crds(rendered, budget)) if self._include_crds else (),
             hooks=tuple(bundle_hook for hook in rendered.hooks for bundle_hook in _hook(hook, budget)),
             release=ChartRelease(document, self._config, manifest, rendered.notes),
-            notes=(*notes, *(warning.sentence for warning in rendered.warnings)),
+            notes=(*notes, *map(warning_sentence, self._loaded.warnings), *(w.sentence for w in rendered.warnings)),
         )
 
     def _rendered(self, environment: Environment) -> Rendered:

@@ -253,7 +253,7 @@ class _LinkTargets:
         if not (self._everywhere or self._is_in_repository(target)):
             raise HelmError(
                 f"symbolic link {name} leads out of the chart {self._top}",
-                hint="Copy what it points to into the chart, or list the link in .helmignore.",
+                hint="Copy what it points to into the chart, list the link in .helmignore, or use --follow-links.",
             )
         self._outside.append(name)
 

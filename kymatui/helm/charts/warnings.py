@@ -23,7 +23,12 @@ class ChartWarning(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        return f"{self.message[:1].upper()}{self.message[1:]}{'' if self.message.endswith('?') else '.'}"
+        return warning_sentence(self.message)
+
+
+def warning_sentence(message: str) -> str:
+    """Return the message of a warning as a sentence of a plan."""
+    return f"{message[:1].upper()}{message[1:]}{'' if message.endswith('?') else '.'}"
 
 
 class Warnings:

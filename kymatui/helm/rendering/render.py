@@ -123,7 +123,7 @@ def render(
     if chart.metadata.deprecated:
         warnings.add(f"the chart {chart.name} is deprecated")
     for link in chart.links:
-        warnings.add(f"{link} is a symbolic link that leads out of the chart {chart.name}; its content is used")
+        warnings.add(f"the symbolic link {link} leads out of the chart {chart.name}; its content is used")
     with (state := RenderState(environment or Environment())):
         root, coalesced = _prepare(chart, values, check_schema, warnings, templates.folder)
         _check_kube_version(chart, capabilities)

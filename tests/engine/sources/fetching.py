@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kymatui.engine.bundles.addresses import content_digest
+from kymatui.engine.cluster.ports import FetchedChart
 from kymatui.errors import RegistryError
 
 
@@ -17,6 +18,7 @@ class StoredBlobs:
     charts: Mapping[str, bytes] = field(default_factory=dict)
     urls: Mapping[str, bytes] = field(default_factory=dict)
     versions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
     asked: list[tuple[str, ...]] = field(default_factory=list)
 
     def add(self, content: bytes) -> str:
@@ -28,9 +30,9 @@ class StoredBlobs:
         self.asked.append(("layer", repository, digest, *(["insecure"] if insecure else [])))
         return self._found(self.layers, digest)
 
-    def chart(self, reference: str, *, repository: str = "", version: str = "") -> bytes:
+    def chart(self, reference: str, *, repository: str = "", version: str = "") -> FetchedChart:
         self.asked.append(("chart", reference, repository, version))
-        return self._found(self.charts, reference)
+        return FetchedChart(reference, "", self._found(self.charts, reference), warnings=self.warnings)
 
     def chart_versions(self, reference: str, *, repository: str = "") -> tuple[str, ...]:
         self.asked.append(("versions", reference, repository))

@@ -185,6 +185,30 @@ def test_charts_from_elsewhere_come_through_the_port(reference: str, repository:
     assert loaded.origin.digest.startswith("sha256:")
 
 
+def test_warnings_of_fetching_a_chart_are_notes_of_its_plan() -> None:
+    old = "chart media type application/tar+gzip is deprecated"
+    blobs = StoredBlobs(charts={"oci://reg.io/charts/web": ARCHIVE}, warnings=(old,))
+    for repository, reference in (("", "oci://reg.io/charts/web"), ("oci://reg.io/charts", "oci://reg.io/charts/web")):
+        loaded = chart_source.locate_chart(reference, blobs, repository=repository)
+        assert (
+            "Chart media type application/tar+gzip is deprecated." in chart_source.chart_bundle(loaded, name="w").notes
+        )
+
+
+def test_a_link_out_of_a_charts_repository_is_followed_on_request(tmp_path: Path) -> None:
+    (tmp_path / "shared.yaml").write_text(MAP + "  a: b\n")
+    folder = tmp_path / "repo" / "web"
+    (folder / "templates").mkdir(parents=True)
+    (tmp_path / "repo" / ".git").mkdir()
+    (folder / "Chart.yaml").write_text(META)
+    (folder / "templates" / "a.yaml").symlink_to(tmp_path / "shared.yaml")
+    with pytest.raises(HelmError) as refused:
+        chart_source.locate_chart(str(folder), StoredBlobs())
+    assert "--follow-links" in refused.value.hint
+    loaded = chart_source.locate_chart(str(folder), StoredBlobs(), links_out=True)
+    assert len(chart_source.chart_bundle(loaded, name="w").objects) == 1
+
+
 def test_a_path_is_preferred_where_there_is_one(tmp_path: Path) -> None:
     (tmp_path / "web.tgz").write_bytes(ARCHIVE)
     loaded = chart_source.locate_chart(str(tmp_path / "web.tgz"), StoredBlobs())

@@ -82,7 +82,7 @@ def fetch(args: argparse.Namespace, reference: str, *, provenance: bool = False)
         flags=("--ca-file FILE", "--plain-http"),
     )
     for warning in fetched.warnings:
-        print_line(warning, sys.stderr)
+        print_line(f"Warning: {warning}", sys.stderr)
     if fetched.manifest:
         print_line(f"Pulled: {fetched.source.removeprefix('oci://')}", sys.stderr)
         print_line(f"Digest: {fetched.manifest}", sys.stderr)
