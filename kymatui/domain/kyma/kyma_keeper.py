@@ -12,11 +12,11 @@ from typing import Any, ClassVar, Final, Protocol, TypeVar, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import field_managers, last_writes, parse_time
 from kymatui.domain.kyma.controller_flags import read_controller_flags
 from kymatui.domain.kyma.problems import Actor, Advice, Reason, advice_for_runtime
+from kymatui.moments import format_duration
 from kymatui.patterns import deferred
 
 OWN_OPERATOR: Final = "kymatui-operator"

@@ -19,7 +19,6 @@ from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.snapshot.cluster_index import KYMA_FEED, MANIFEST_FEED, choose_kyma, snapshot_keeper
 from kymatui.domain.snapshot.missing_lists import UnknownFact, explain_missing
 from kymatui.domain.snapshot.snapshots import Snapshot
-from kymatui.moments import format_duration
 
 
 class ClusterManager(StrEnum):
