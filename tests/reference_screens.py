@@ -18,9 +18,8 @@ from kymatui.ui.application.kymatui_app import KymatuiApp
 from kymatui.ui.base.framed_screen import FramedScreen
 from kymatui.ui.base.help_screen import HelpScreen
 from kymatui.ui.dialogs.action_menu import MenuScreen
-from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
+from kymatui.ui.dialogs.choice_dialog import ChoiceScreen, ConfirmScreen
 from kymatui.ui.dialogs.columns_dialog import ColumnsScreen
-from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
 from kymatui.ui.dialogs.form_dialog import FormScreen
 from kymatui.ui.dialogs.login_dialog import LoginScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
@@ -42,7 +41,7 @@ from kymatui.ui.presenters.fleet import (
     runtime_comparison,
     runtime_rows,
 )
-from kymatui.ui.presenters.module import component_rows, object_tree
+from kymatui.ui.presenters.module import object_tree, version_rows
 from kymatui.ui.presenters.plans import deletion_stages, job_rows
 from kymatui.ui.screens import glossary_screen
 from kymatui.ui.screens.catalog_screen import CatalogScreen
@@ -93,7 +92,7 @@ CLUSTER: Final = (
         "The component of a version, as `kymatui bundle show` prints it: `enter` on a version, or `:component REF`. "
         "It is read from the ModuleTemplate, or from the registry of the option `registry`.",
         kind="component",
-        columns=component_rows.COLUMNS,
+        columns=version_rows.COLUMNS,
         picture="component",
     ),
     Page(

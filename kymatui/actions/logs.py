@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from enum import StrEnum
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,14 +16,11 @@ from kymatui.domain.logs.log_lines import LineReader, LineSplitter, PodLogLine, 
 from kymatui.domain.logs.log_query import LogOptions, LogQuery
 from kymatui.domain.logs.log_sources import LogSource
 from kymatui.engine.cluster.ports import Cluster, LogStream
-from kymatui.errors import (
-    CancelledError,
-    ForbiddenError,
-    InvalidError,
-    KymatuiError,
-    NotFoundError,
-    UnauthorizedError,
-)
+from kymatui.errors import CancelledError, ForbiddenError, InvalidError, KymatuiError, NotFoundError, UnauthorizedError
+
+if TYPE_CHECKING:
+    pass
+
 
 MOST_STREAMS: Final = 50
 """Containers that are read at the same time; each takes a connection and a thread."""

@@ -23,8 +23,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from kymatui.json_input import read_json
 from kymatui.ocm.errors import PrivateKeyError, SignatureError
-from kymatui.ocm.pem import read_public_key, require_strong
-from kymatui.ocm.private_keys import PrivateKey
+from kymatui.ocm.pem import PrivateKey, read_public_key, require_strong
 
 SIMPLE_SIGNING: Final = "application/vnd.dev.cosign.simplesigning.v1+json"
 SIGNATURE_ANNOTATION: Final = "dev.cosignproject.cosign/signature"

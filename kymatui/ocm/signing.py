@@ -17,8 +17,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from kymatui.ocm.descriptors import ComponentDescriptor, Digest, Signature
 from kymatui.ocm.errors import PrivateKeyError, SignatureError
 from kymatui.ocm.normalisation import HASHES, digest_of
-from kymatui.ocm.pem import PEM_MEDIA_TYPE, chained_key, read_certificates
-from kymatui.ocm.private_keys import PrivateKey
+from kymatui.ocm.pem import PEM_MEDIA_TYPE, PrivateKey, chained_key, read_certificates
 from kymatui.ocm.signature_check import MEDIA_TYPES, PKCS1, PSS
 
 SIGNATURE_ALGORITHMS: Final = (PKCS1, PSS)

@@ -31,7 +31,7 @@ from kymatui.ocm.cosign_signatures import (
     verify_bundle,
     verify_simple_signature,
 )
-from kymatui.ocm.private_keys import PrivateKey
+from kymatui.ocm.pem import PrivateKey
 
 LARGEST_SIGNATURE: Final = 4 * 1024 * 1024  # bytes of a bundle or payload, which is read whole into memory
 MOST_SIGNATURES: Final = 100  # signatures of one image that are fetched: each costs a request or two

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,18 +18,60 @@ from kymatui.domain.modules.state_checks import lint_rules
 from kymatui.engine.bundles.yaml_objects import document_key
 from kymatui.engine.cluster.ports import Object
 from kymatui.errors import did_you_mean, nearest_names
-from kymatui.publishing.config_reader import LONGEST_MESSAGE
-from kymatui.publishing.manifest_images import (
-    INJECTED,
-    ImageProblemError,
-    ManifestImage,
-    each_image,
-    image_resource,
-)
+from kymatui.publishing.config_reader import LONGEST_MESSAGE, SourceProblem
+from kymatui.publishing.manifest_images import INJECTED, ImageProblemError, ManifestImage, each_image, image_resource
 from kymatui.publishing.module_component import check_identities
 from kymatui.publishing.module_config import FIELDS, OLD_FIELDS, ModuleConfig, module_version_problem
-from kymatui.publishing.module_manifest import crd_of, manager_images, runs_version
-from kymatui.publishing.source_problems import SourceProblem
+from kymatui.publishing.module_template import crd_of, manager_images, runs_version
+from kymatui.schemas.customresources.crd_rules import validate_definition
+from kymatui.schemas.customresources.custom_resource_rules import custom_errors
+from kymatui.schemas.objects.pruning import read_custom
+from kymatui.schemas.objects.schema_constraints import UNCHECKED
+from kymatui.schemas.objects.structural_schemas import crd_schema
+from kymatui.schemas.objects.typed_decoding import DecodeError
+
+
+class ServerRules:
+    """Implements `CrdCheck`."""
+
+    def definition(self, crd: Object) -> Sequence[str]:
+        """Return what the server would refuse of a CRD, after its defaults."""
+        definition = copy.deepcopy(crd)
+        spec = definition.get("spec")
+        if definition.get("apiVersion") != "apiextensions.k8s.io/v1":
+            return [f"apiVersion: {definition.get('apiVersion')} is not served; use apiextensions.k8s.io/v1"]
+        if not isinstance(spec, dict):
+            return ["spec: must be a map"]
+        names = spec.get("names")
+        if isinstance(names, dict) and isinstance(names.get("kind"), str):
+            names.setdefault("singular", names["kind"].lower())
+            names.setdefault("listKind", f"{names['kind']}List")
+        conversion = spec.setdefault("conversion", {})
+        if isinstance(conversion, dict):
+            conversion.setdefault("strategy", "None")
+        try:
+            return list(map(str, validate_definition(definition)))
+        except (AttributeError, KeyError, TypeError, ValueError):  # a field of another type, which a decoder refuses
+            return ["spec: a field has the wrong type"]
+
+    def resource(self, crd: Object, custom_resource: Object) -> Sequence[FieldFault]:
+        """Return what the server would refuse or drop of a custom resource of this CRD."""
+        version = str(custom_resource["apiVersion"]).rpartition("/")[2]
+        versions: list[dict[str, Any]] = crd["spec"].get("versions") or []
+        served = {served_version["name"]: served_version for served_version in versions if served_version.get("served")}
+        if version not in served:
+            message = f"apiVersion: {version} is not served; the CRD serves {', '.join(served) or 'no version'}"
+            return [FieldFault("apiVersion", message)]
+        schema = crd_schema((served[version].get("schema") or {}).get("openAPIV3Schema"))
+        try:
+            pruned, unknown = read_custom(schema, copy.deepcopy(custom_resource))
+        except DecodeError as error:
+            return [FieldFault("", str(error))]
+        errors = [
+            FieldFault(fault.field, str(fault)) for fault in custom_errors(schema, pruned, None) if fault != UNCHECKED
+        ]
+        return [*errors, *(FieldFault(path, f"{path}: is not a field of the CRD") for path in unknown)]
+
 
 LONGEST_VERSION: Final = 32  # characters, by the schema of the ModuleTemplate
 LONGEST_KEY: Final = 253 + 1 + 63  # a label's key: a DNS name as prefix, a slash, a name

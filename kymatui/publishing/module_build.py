@@ -16,14 +16,21 @@ from kymatui.engine.sources.component_source import blob_digest
 from kymatui.errors import ConfigurationError, RegistryError
 from kymatui.ocm.component_location import ComponentLocation
 from kymatui.publishing import module_component
+from kymatui.publishing.config_reader import require_no_errors
 from kymatui.publishing.manifest_images import image_resource, manifest_images
 from kymatui.publishing.module_component import ModuleComponentParts, SourceFile
 from kymatui.publishing.module_config import ModuleConfig, is_address, read_config
-from kymatui.publishing.module_manifest import crd_of, is_cluster_scoped, manager_images, read_manifest, runs_version
-from kymatui.publishing.module_template import module_template, to_yaml
+from kymatui.publishing.module_template import (
+    crd_of,
+    is_cluster_scoped,
+    manager_images,
+    module_template,
+    read_manifest,
+    runs_version,
+    to_yaml,
+)
 from kymatui.publishing.ports import ModuleSources
 from kymatui.publishing.scaffold import read_module_config
-from kymatui.publishing.source_problems import require_no_errors
 from kymatui.structs import repr_without
 
 LARGEST_CONFIG: Final = 1024 * 1024  # bytes of a module config or security config

@@ -13,8 +13,7 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.kyma.module_templates import StateCheckRule
 from kymatui.ocm.component_location import LONGEST_TAG, check_name, tag_of
 from kymatui.ocm.errors import DescriptorError
-from kymatui.publishing.config_reader import ConfigFields, ConfigReader
-from kymatui.publishing.source_problems import SourceProblem
+from kymatui.publishing.config_reader import ConfigFields, ConfigReader, SourceProblem
 
 _PRE: Final = r"(?:0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)"
 _NUMBER: Final = r"(?:0|[1-9][0-9]*)"

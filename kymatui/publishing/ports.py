@@ -1,11 +1,18 @@
-"""What the actions on bundles need of the sources of modules; adapters implement it."""
+"""What the actions on bundles need of the sources of modules and of registries; adapters implement it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
+
+from kymatui.actions.components.content_changes import layer_objects
+from kymatui.ocm import check_content
+from kymatui.ocm.module_layers import local_digest
 
 if TYPE_CHECKING:
+    from kymatui.actions.components.stored_components import StoredComponent
+    from kymatui.engine.cluster.ports import Object
+    from kymatui.engine.sources.artifact_store import ContentStore
     from kymatui.publishing.module_component import GitCommit
 
 
@@ -33,3 +40,21 @@ class ModuleSources(Protocol):
 
     def commit(self, folder: str) -> GitCommit:
         """Return the current commit of a git repository."""
+
+
+LARGEST_LAYER: Final = 32 * 1024 * 1024  # bytes of a layer that is parsed for its objects
+
+
+def stored_objects(store: ContentStore, component: StoredComponent, name: str) -> dict[str, Object]:
+    """Return the objects of a layer by kind, namespace and name, none if the component has no such layer.
+
+    Raise RegistryError, SourceError, and SignatureError for a layer with another digest.
+    """
+    resource = component.descriptor.resource(name)
+    digest = local_digest(resource) if resource is not None else ""
+    if resource is None or not digest:
+        return {}
+    content = store.blob(component.location.repository, digest, LARGEST_LAYER)
+    if resource.digest is not None and not resource.digest.is_excluded:
+        check_content(resource, content)
+    return layer_objects(content, f"{component.location} {name}")

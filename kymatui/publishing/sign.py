@@ -18,7 +18,7 @@ from kymatui.errors import OutdatedError, RefusedError
 from kymatui.ocm import ComponentDescriptor, Keys, Signature, SignatureError, verify
 from kymatui.ocm.component_location import ComponentLocation
 from kymatui.ocm.descriptors import SCHEMA_V3, Digest
-from kymatui.ocm.private_keys import PrivateKey
+from kymatui.ocm.pem import PrivateKey
 from kymatui.ocm.signature_check import PKCS1
 from kymatui.ocm.signing import digest_entry, sign, signature_entry
 

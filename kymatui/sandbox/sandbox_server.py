@@ -19,8 +19,12 @@ from kymatui.engine.cluster.yaml_output import dump_yaml
 from kymatui.errors import ClusterError, ConfigurationError
 from kymatui.own_files import write_file
 from kymatui.sandbox.apimachinery.clock import LoopClock, SandboxClock
-from kymatui.sandbox.apiserver.http.http_server import HttpServer, server_context
-from kymatui.sandbox.apiserver.http.serving_certificate import ServingCertificate, make_serving_certificate
+from kymatui.sandbox.apiserver.http.http_server import (
+    HttpServer,
+    ServingCertificate,
+    make_serving_certificate,
+    server_context,
+)
 from kymatui.sandbox.apiserver.server.api_server import ApiServer, ServerSemantics
 from kymatui.sandbox.apiserver.server.server_semantics import standard_semantics
 from kymatui.sandbox.controllers.controller_manager import ControllerManager

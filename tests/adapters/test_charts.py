@@ -20,7 +20,7 @@ from kymatui.adapters.content.chart_fetcher import (
     ChartAccess,
     ChartFetcher,
 )
-from kymatui.adapters.http.size_limits import LARGEST_ARCHIVE
+from kymatui.adapters.http.response_body import LARGEST_ARCHIVE
 from kymatui.adapters.oci.image_manifest import IMAGE_INDEX, IMAGE_MANIFEST, digest_of
 from kymatui.adapters.oci.registry import Registry
 from kymatui.errors import HelmError, RegistryError

@@ -18,7 +18,7 @@ import pytest
 from kymatui.adapters.content import chart_fetcher
 from kymatui.adapters.content.chart_fetcher import ChartFetcher
 from kymatui.adapters.content.community_catalog import read_catalog
-from kymatui.adapters.http import size_limits
+from kymatui.adapters.http import response_body
 from kymatui.adapters.oci import registry as registries
 from kymatui.adapters.oci import requester
 from kymatui.adapters.oci.image_manifest import ContentDescriptor
@@ -157,7 +157,10 @@ def test_an_index_is_bounded_in_bytes_and_in_entries(monkeypatch: pytest.MonkeyP
 
 
 def test_a_catalog_is_bounded() -> None:
-    with serving(packed(bomb())) as address, pytest.raises(RegistryError, match=f"{size_limits.LARGEST_CATALOG} bytes"):
+    with (
+        serving(packed(bomb())) as address,
+        pytest.raises(RegistryError, match=f"{response_body.LARGEST_CATALOG} bytes"),
+    ):
         read_catalog(f"{address}/all-modules.yaml")
     deep = b"a: " + b"[" * 100_000
     too_deep = pytest.raises(ConfigurationError, match="more than 500 levels")
@@ -167,7 +170,7 @@ def test_a_catalog_is_bounded() -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc tells of memory")
 def test_a_hostile_catalog_costs_less_than_300_mb(tmp_path: Path) -> None:
-    body = b"[" + b"[]," * (size_limits.LARGEST_CATALOG // 12) + b"0]"
+    body = b"[" + b"[]," * (response_body.LARGEST_CATALOG // 12) + b"0]"
 
     def respond(exchange: Exchange) -> None:
         if exchange.path.endswith(".yaml"):

@@ -141,7 +141,7 @@ def _kustomization(content: bytes) -> object:
 def _crd(content: bytes) -> object:
     """Check a CRD, and as its custom resource the second document."""
     from kymatui.engine.bundles.yaml_objects import read_objects
-    from kymatui.publishing.crd_check import ServerRules
+    from kymatui.publishing.lint_rules import ServerRules
 
     objects = read_objects(content, "crds")
     rules = ServerRules()
@@ -308,7 +308,7 @@ def _edited(content: bytes) -> object:
 def _keys(content: bytes) -> object:
     from kymatui.errors import KymatuiError
     from kymatui.ocm.cosign_signatures import read_image_key
-    from kymatui.ocm.private_keys import read_private_key
+    from kymatui.ocm.pem import read_private_key
 
     with suppress(KymatuiError):
         read_image_key(content)

@@ -17,7 +17,7 @@ from kymatui.adapters.oci.registry import RegistryArtifacts
 from kymatui.cli.main import main
 from kymatui.errors import RegistryError
 from kymatui.ocm import SignatureError
-from kymatui.ocm.private_keys import PrivateKey
+from kymatui.ocm.pem import PrivateKey
 from kymatui.publishing.image_signatures import SignatureForm, legacy_tag, sign_image, verify_image
 from tests.ocm.components import key
 from tests.sandbox.registry.conftest import Serve, serve  # noqa: F401 (a fixture)

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.publishing.config_reader import SourceProblemsError, require_no_errors
 from kymatui.publishing.lint_rules import Problems, lint_config
 from kymatui.publishing.module_config import ConfigManager, read_config
-from kymatui.publishing.source_problems import SourceProblemsError, require_no_errors
 from tests.bundle.sources import CONFIG
 
 LEAST = yaml.safe_dump(CONFIG, sort_keys=False)

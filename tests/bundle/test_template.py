@@ -14,7 +14,7 @@ from kymatui.adapters.oci.registry import RegistryArtifacts
 from kymatui.cli.main import main
 from kymatui.engine.sources.component_source import blob_digest, resource_layer
 from kymatui.ocm.component_location import ComponentLocation
-from kymatui.publishing.crd_check import ServerRules
+from kymatui.publishing.lint_rules import ServerRules
 from tests.bundle.sources import CR, NAME, VERSION, crd, workload, write_sources
 from tests.bundle.test_create import create, stored
 from tests.sandbox.registry.conftest import Serve, Served, serve  # noqa: F401 (a fixture)

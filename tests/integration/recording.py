@@ -15,7 +15,7 @@ import yaml
 
 from kymatui.crds import read_crds
 from kymatui.sandbox.apimachinery.exchange import ServerRequest, ServerResponse
-from kymatui.sandbox.apiserver.http.serving_certificate import make_serving_certificate
+from kymatui.sandbox.apiserver.http.http_server import make_serving_certificate
 from kymatui.sandbox.apiserver.server.server_semantics import standard_semantics
 from kymatui.sandbox.sandbox_server import SandboxCluster, kubeconfig_text, write_private
 from kymatui.sandbox.world.modules.module_manifest import module_definition

@@ -20,7 +20,7 @@ from kymatui.domain.fleet.pending_actions import pending_actions
 from kymatui.domain.fleet.runtimes import version_matrix
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.sandbox.apimachinery.object_store import ObjectStore
-from kymatui.sandbox.apiserver.http.serving_certificate import make_serving_certificate
+from kymatui.sandbox.apiserver.http.http_server import make_serving_certificate
 from kymatui.sandbox.apiserver.server.server_semantics import standard_semantics
 from kymatui.sandbox.fault_client import FaultClient
 from kymatui.sandbox.sandbox_server import SandboxCluster, kubeconfig_text, write_private

@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.serialization import (
 from nacl.secret import SecretBox
 
 from kymatui.ocm.errors import PrivateKeyError
-from kymatui.ocm.private_keys import read_private_key
+from kymatui.ocm.pem import read_private_key
 from tests.ocm.components import key
 
 CURVE = ec.generate_private_key(ec.SECP256R1())

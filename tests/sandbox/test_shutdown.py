@@ -14,9 +14,8 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 import pytest
 
 from kymatui.sandbox.apimachinery.exchange import ServerRequest, ServerResponse
-from kymatui.sandbox.apiserver.http.http_server import HttpServer, server_context
+from kymatui.sandbox.apiserver.http.http_server import HttpServer, make_serving_certificate, server_context
 from kymatui.sandbox.apiserver.http.server_faults import ServerFaults
-from kymatui.sandbox.apiserver.http.serving_certificate import make_serving_certificate
 from kymatui.sandbox.registry.registry_server import SandboxRegistry
 
 CERTIFICATE = make_serving_certificate()

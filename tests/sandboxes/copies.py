@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from kymatui.sandbox.apiserver.http.serving_certificate import make_serving_certificate
+from kymatui.sandbox.apiserver.http.http_server import make_serving_certificate
 from kymatui.sandbox.apiserver.server.server_semantics import standard_semantics
 from kymatui.sandbox.registry.registry_server import SandboxRegistry
 from kymatui.sandbox.sandbox_server import (

@@ -17,7 +17,7 @@ from kymatui.ui.application.kymatui_app import KymatuiApp
 from kymatui.ui.dialogs.action_menu import MenuItem, MenuScreen
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.form_dialog import FormScreen
-from kymatui.ui.viewmodels.questions import ChoiceOption, Question
+from kymatui.ui.viewmodels.display_text import ChoiceOption, Question
 from tests.ui.driving import Size, text, until
 
 LONG = "the module is installed without configuration, until you create its module CR with kubectl"

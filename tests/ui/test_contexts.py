@@ -22,8 +22,7 @@ from kymatui.sessions.contexts import KubeContexts
 from kymatui.settings.config_file import Settings
 from kymatui.ui.application.fleet_app import FleetApp
 from kymatui.ui.application.kymatui_app import KymatuiApp
-from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
-from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
+from kymatui.ui.dialogs.choice_dialog import ChoiceScreen, ConfirmScreen
 from kymatui.ui.screens.catalog_screen import CatalogScreen
 from kymatui.ui.screens.contexts_screen import ContextsScreen
 from kymatui.ui.screens.fleet.fleet_screen import FleetScreen

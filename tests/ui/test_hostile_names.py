@@ -28,9 +28,8 @@ from kymatui.ui.application.screen_registry import KINDS
 from kymatui.ui.base.first_paint import FirstPaintModal
 from kymatui.ui.base.help_screen import HelpScreen
 from kymatui.ui.dialogs.action_menu import MenuItem, MenuScreen
-from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
+from kymatui.ui.dialogs.choice_dialog import ChoiceScreen, ConfirmScreen
 from kymatui.ui.dialogs.columns_dialog import ColumnsScreen
-from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
 from kymatui.ui.dialogs.form_dialog import FormScreen
 from kymatui.ui.dialogs.login_dialog import LoginScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
@@ -38,7 +37,7 @@ from kymatui.ui.navigation.command_table import ScreenCommand
 from kymatui.ui.navigation.history import COMPONENT, ScreenStep, content_step, logs_step, object_step
 from kymatui.ui.navigation.key_help import KeyHelp
 from kymatui.ui.screens.module_screen import PANES
-from kymatui.ui.viewmodels.questions import ChoiceOption, Question
+from kymatui.ui.viewmodels.display_text import ChoiceOption, Question
 from tests.domain import builders as b
 from tests.ui import fleets
 from tests.ui.driving import SIZE, ready, shown, until

@@ -19,7 +19,7 @@ from kymatui.engine.jobs.job_records import JobRecord
 from kymatui.engine.jobs.journal import JobHeading, JournalEntry, JournalMark
 from kymatui.errors import PartlyDoneError, RefusedError
 from kymatui.ui.application.kymatui_app import KymatuiApp
-from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
+from kymatui.ui.dialogs.choice_dialog import ConfirmScreen
 from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.presenters.plans.job_rows import background_job_line, job_rows, stalled_hint
 from kymatui.ui.screens.catalog_screen import CatalogScreen

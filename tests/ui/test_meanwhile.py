@@ -25,8 +25,7 @@ from kymatui.engine.deletion.deletion_state import NextStep
 from kymatui.sessions.cluster.cluster_access import open_cluster
 from kymatui.sessions.cluster.session_options import SessionOptions
 from kymatui.ui.application.kymatui_app import KymatuiApp
-from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
-from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
+from kymatui.ui.dialogs.choice_dialog import ChoiceScreen, ConfirmScreen
 from kymatui.ui.dialogs.form_dialog import FormScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
 from kymatui.ui.presenters.plans.job_rows import INTERRUPTED

@@ -20,7 +20,7 @@ from kymatui.engine.plans.diff import FieldDiff
 from kymatui.engine.plans.plan import Action, Intent, Plan, Step
 from kymatui.ui.application.kymatui_app import KymatuiApp
 from kymatui.ui.base.help_screen import HelpScreen
-from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
+from kymatui.ui.dialogs.choice_dialog import ConfirmScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
 from kymatui.ui.presenters.plans.install_preview import object_diff, preview_install
 from kymatui.ui.widgets.plan_widgets import DiffView, PlanTable

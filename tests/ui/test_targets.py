@@ -16,7 +16,7 @@ from kymatui.domain.kyma_edit.module_edit import EditVerb
 from kymatui.domain.plans.cluster_target import ClusterTarget
 from kymatui.ui.application.fleet_app import FleetApp
 from kymatui.ui.application.kymatui_app import KymatuiApp
-from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
+from kymatui.ui.dialogs.choice_dialog import ConfirmScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
 from kymatui.ui.flows.kyma_edit import edit_modules
 from kymatui.ui.navigation.history import ScreenStep

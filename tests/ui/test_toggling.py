@@ -28,8 +28,7 @@ from kymatui.sessions.cluster.session_options import SessionOptions
 from kymatui.settings.config_file import Settings
 from kymatui.ui.application.kymatui_app import KymatuiApp
 from kymatui.ui.dialogs.action_menu import MenuScreen
-from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
-from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
+from kymatui.ui.dialogs.choice_dialog import ChoiceScreen, ConfirmScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
 from kymatui.ui.flows.object_edit import why_not_editable
 from kymatui.ui.screens.catalog_screen import CatalogScreen

@@ -17,8 +17,7 @@ from kymatui.adapters.kube.transport.transport import Transport
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.plans.plan_preview import Preview
 from kymatui.engine.deletion.deletion_state import NextStep
-from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
-from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
+from kymatui.ui.dialogs.choice_dialog import ChoiceScreen, ConfirmScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
 from kymatui.ui.screens.deletion_screen import DeletionScreen
 from kymatui.ui.widgets.plan_widgets import Tick

@@ -21,8 +21,7 @@ from urllib3.exceptions import HTTPError
 from kymatui.adapters.content.blob_cache import BlobCache, write_cached
 from kymatui.adapters.content.chart_fetcher import ChartAccess, ChartFetcher
 from kymatui.adapters.http.deadlines import answered_within, run_abandonable
-from kymatui.adapters.http.response_body import BodyError, OversizedError, read_body
-from kymatui.adapters.http.size_limits import LARGEST_LAYER, LARGEST_PAGE
+from kymatui.adapters.http.response_body import LARGEST_LAYER, LARGEST_PAGE, BodyError, OversizedError, read_body
 from kymatui.adapters.http.web_session import (
     MOST_REDIRECTS,
     load_requests,

@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kymatui.adapters.content.blob_cache import BlobCache
-from kymatui.adapters.http.size_limits import LARGEST_ARCHIVE, LARGEST_INDEX, LARGEST_PROVENANCE
+from kymatui.adapters.http.response_body import LARGEST_ARCHIVE, LARGEST_INDEX, LARGEST_PROVENANCE
 from kymatui.adapters.http.web_session import WEB, is_same_origin, open_web_session, parts_of
 from kymatui.adapters.oci.docker_credentials import DockerCredentials, RegistryCredentials
 from kymatui.adapters.oci.image_manifest import ACCEPTED, ContentDescriptor, ImageManifest

@@ -17,7 +17,7 @@ from urllib.request import url2pathname
 from msgspec import Struct, field
 
 from kymatui.adapters.content.blob_fetcher import fetch
-from kymatui.adapters.http.size_limits import LARGEST_CATALOG
+from kymatui.adapters.http.response_body import LARGEST_CATALOG
 from kymatui.adapters.http.web_session import WEB, redact_url
 from kymatui.domain.kubernetes.object_meta import LABEL_CHANNEL, LABEL_MANAGED_BY, LABEL_MANDATORY, OPERATOR
 from kymatui.errors import ConfigurationError

@@ -10,7 +10,7 @@ from typing import Any
 
 import oras.provider
 
-from kymatui.adapters.http.size_limits import MOST_TAG_PAGES, MOST_TAGS
+from kymatui.adapters.http.response_body import MOST_TAG_PAGES, MOST_TAGS
 from kymatui.adapters.http.web_session import bound_session, next_address
 from kymatui.adapters.oci.blob_uploads import CHUNK, BlobUploader, FileContent
 from kymatui.adapters.oci.docker_credentials import DockerCredentials

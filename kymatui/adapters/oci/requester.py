@@ -13,8 +13,14 @@ from typing import Any
 from msgspec import Struct
 
 from kymatui.adapters.http.deadlines import answered_within
-from kymatui.adapters.http.response_body import BodyError, iter_chunks, read_body
-from kymatui.adapters.http.size_limits import DOCUMENT_SECONDS, LARGEST_DOCUMENT, TRANSFER_SECONDS
+from kymatui.adapters.http.response_body import (
+    DOCUMENT_SECONDS,
+    LARGEST_DOCUMENT,
+    TRANSFER_SECONDS,
+    BodyError,
+    iter_chunks,
+    read_body,
+)
 from kymatui.adapters.http.web_session import MOST_REDIRECTS, is_same_origin, next_address, parts_of, redact_url
 from kymatui.adapters.oci.registry_auth import Authenticator, FindCredentials, anonymous_token, scope_of
 from kymatui.domain.kubernetes.backoff import Backoff

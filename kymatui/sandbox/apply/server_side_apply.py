@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from kymatui.sandbox.apply.endpoint_tracking import NEVER_TRACKED, EndpointTracking, put, without_untracked
 from kymatui.sandbox.apply.managed_fields_codec import (
     ManagedFields,
     Manager,
@@ -19,11 +18,15 @@ from kymatui.sandbox.apply.managed_fields_codec import (
     updater,
 )
 from kymatui.sandbox.apply.update_tracking import (
+    NEVER_TRACKED,
     ApplyConflictError,
     ApplyFailedError,
+    EndpointTracking,
+    put,
     reconciled,
     take_ownership,
     update_owners,
+    without_untracked,
 )
 from kymatui.schemas.objects.typed_values import (
     ABSENT,
@@ -40,8 +43,7 @@ from kymatui.schemas.objects.typed_values import (
 )
 from kymatui.schemas.types.schema_node import ANY, Object, Schema
 from kymatui.schemas.values.field_errors import go_float, quoted
-from kymatui.schemas.values.field_sets import EMPTY, FieldSet, show_path
-from kymatui.schemas.values.json_copy import copy_json
+from kymatui.schemas.values.field_sets import EMPTY, FieldSet, copy_json, show_path
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _BEFORE_APPLY = "before-first-apply"

@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterable
 
 from kymatui.sandbox.apimachinery.local_client import LocalClient
 from kymatui.sandbox.apimachinery.object_store import ObjectStore
-from kymatui.sandbox.controllers.cluster.apiservice_controller import ApiServices
+from kymatui.sandbox.controllers.cluster.apiservice_controller import ApiServices, ResourceQuotas
 from kymatui.sandbox.controllers.cluster.garbage_collector import GarbageCollector, KindIsServed, every_kind_is_served
 from kymatui.sandbox.controllers.cluster.namespace_controller import NamespaceContents, NamespaceDeletion
-from kymatui.sandbox.controllers.cluster.quota_controller import ResourceQuotas
 from kymatui.sandbox.controllers.cluster.role_aggregation import AggregatedRoles
 from kymatui.sandbox.controllers.cluster.service_controller import Services
 from kymatui.sandbox.controllers.framework.controller_context import ControllerContext, ControllerPace

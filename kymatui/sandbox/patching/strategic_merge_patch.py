@@ -9,11 +9,11 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from kymatui.sandbox.patching.patch_errors import PatchFailedError
+from kymatui.sandbox.patching.json_patch import PatchFailedError
 from kymatui.schemas.objects.typed_values import same_value
 from kymatui.schemas.types.schema_node import ANY, Object, Schema, child
 from kymatui.schemas.values.field_errors import go_text
-from kymatui.schemas.values.json_copy import copy_json
+from kymatui.schemas.values.field_sets import copy_json
 
 DIRECTIVE = "$patch"
 RETAIN = "$retainKeys"

@@ -17,7 +17,7 @@ from enum import StrEnum
 
 from msgspec import Struct, field
 
-from kymatui.sandbox.registry.registry_errors import RegistryRefusal
+from kymatui.sandbox.registry.registry_routes import RegistryRefusal
 
 ALL_ACTIONS = frozenset({"pull", "push", "delete"})
 PULL_ONLY = frozenset({"pull"})

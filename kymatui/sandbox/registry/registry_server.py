@@ -25,10 +25,9 @@ from aiohttp import web
 from msgspec import Struct, field
 
 from kymatui.errors import ConfigurationError
-from kymatui.sandbox.apimachinery.server_shutdown import stop_runner
+from kymatui.sandbox.apiserver.http.http_server import stop_runner
 from kymatui.sandbox.registry.registry_access import CATALOG_SCOPE, RegistryAccess, Scheme, TokenScope, repository_scope
-from kymatui.sandbox.registry.registry_errors import RegistryRefusal, answer_refusal
-from kymatui.sandbox.registry.registry_routes import Route, check_digest, route
+from kymatui.sandbox.registry.registry_routes import RegistryRefusal, Route, answer_refusal, check_digest, route
 from kymatui.sandbox.registry.registry_store import MAX_MANIFEST_BYTES, OCI_INDEX, RegistryStore
 
 Handler = Callable[[web.Request, Route], Awaitable[web.Response]]

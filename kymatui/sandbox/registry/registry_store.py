@@ -12,8 +12,15 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from kymatui.sandbox.registry.registry_errors import RegistryRefusal
-from kymatui.sandbox.registry.registry_routes import check_digest, check_name, check_tag, digest_of, is_digest, verify
+from kymatui.sandbox.registry.registry_routes import (
+    RegistryRefusal,
+    check_digest,
+    check_name,
+    check_tag,
+    digest_of,
+    is_digest,
+    verify,
+)
 
 OCI_MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 OCI_INDEX = "application/vnd.oci.image.index.v1+json"

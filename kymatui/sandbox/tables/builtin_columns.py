@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kymatui.domain.kubernetes.jsonpath import JsonPathError, find_values
-from kymatui.sandbox.tables.shared_cells import age
+from kymatui.sandbox.tables.builtin_cells import age
 from kymatui.schemas.objects.structural_schemas import object_meta
 from kymatui.schemas.types.builtin_schemas import UnknownKindError, builtin_schema
 from kymatui.schemas.types.schema_node import GVK, Object

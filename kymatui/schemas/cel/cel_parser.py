@@ -8,8 +8,22 @@ from typing import Any
 from kymatui.schemas.cel.cel_costs import LARGEST_EXPRESSION, CostError, count_arguments, counted, evaluated
 from kymatui.schemas.cel.cel_functions import FUNCTIONS, METHODS, RESULTS, compute, contains, index, select
 from kymatui.schemas.cel.cel_lexer import CelSyntaxError, CelToken, string_value, tokens
-from kymatui.schemas.cel.cel_types import DYN, CelType, compare_problem, indexed, iterated, selected
-from kymatui.schemas.cel.cel_values import NOTHING, TYPE_NAMES, CelError, Optional, equal, select_optional, some, truth
+from kymatui.schemas.cel.cel_values import (
+    DYN,
+    NOTHING,
+    TYPE_NAMES,
+    CelError,
+    CelType,
+    Optional,
+    compare_problem,
+    equal,
+    indexed,
+    iterated,
+    select_optional,
+    selected,
+    some,
+    truth,
+)
 
 Environment = dict[str, Any]
 Evaluate = Callable[[Environment], Any]

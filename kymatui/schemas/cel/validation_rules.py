@@ -11,8 +11,7 @@ from kymatui.schemas.cel.cel_costs import one_object
 from kymatui.schemas.cel.cel_lexer import CelSyntaxError
 from kymatui.schemas.cel.cel_parser import Evaluate, check_expression, compile_expression
 from kymatui.schemas.cel.cel_times import duration, timestamp
-from kymatui.schemas.cel.cel_types import DYN, type_of
-from kymatui.schemas.cel.cel_values import NOTHING, CelError, some
+from kymatui.schemas.cel.cel_values import DYN, NOTHING, CelError, some, type_of
 from kymatui.schemas.objects.structural_schemas import object_meta
 from kymatui.schemas.objects.typed_values import ABSENT, list_element
 from kymatui.schemas.types.schema_node import Schema, ValidationRule

@@ -17,7 +17,7 @@ from kymatui.schemas.objects.schema_constraints import pattern, validate_schema
 from kymatui.schemas.objects.structural_schemas import value_schema
 from kymatui.schemas.types.schema_node import Object, Schema
 from kymatui.schemas.values.field_errors import ApiFieldError, forbidden, invalid_value, required, unsupported
-from kymatui.schemas.values.json_copy import copy_json
+from kymatui.schemas.values.field_sets import copy_json
 
 # Structural schema validation (schema.ValidateStructural) and validation of defaults.
 #

@@ -8,7 +8,7 @@ from kymatui.schemas.objects.structural_schemas import object_meta
 from kymatui.schemas.objects.typed_decoding import DecodeError, decode
 from kymatui.schemas.types.schema_node import Object, Schema
 from kymatui.schemas.values.field_errors import go_value
-from kymatui.schemas.values.json_copy import copy_json
+from kymatui.schemas.values.field_sets import copy_json
 
 
 def read_custom(schema: Schema, obj: Object) -> tuple[Object, list[str]]:

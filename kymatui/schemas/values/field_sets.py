@@ -12,6 +12,19 @@ from typing import Any
 
 from kymatui.schemas.values.field_errors import quoted
 
+
+def copy_json(value: Any) -> Any:
+    """Return a copy with its own objects and lists; scalars are immutable and shared."""
+    if type(value) is dict:
+        return {name: copy_json(item) if type(item) in _NESTED else item for name, item in value.items()}
+    if type(value) is list:
+        return [copy_json(item) if type(item) in _NESTED else item for item in value]
+    return value
+
+
+_NESTED = frozenset((dict, list))
+
+
 FieldPath = tuple[str, ...]
 FieldSet = frozenset[FieldPath]
 EMPTY: FieldSet = frozenset()

@@ -22,8 +22,8 @@ from kymatui.ui.screens.module_action_screen import ModuleActionScreen
 from kymatui.ui.screens.module_screen import ModuleScreen
 from kymatui.ui.screens.object_screen import ObjectScreen
 from kymatui.ui.screens.problems_screen import ProblemsScreen
-from kymatui.ui.terminal.clipboard import copy_text
-from kymatui.ui.viewmodels.questions import ChoiceOption, Question
+from kymatui.ui.terminal.file_saving import copy_text
+from kymatui.ui.viewmodels.display_text import ChoiceOption, Question
 from kymatui.ui.viewmodels.row_list import EMPTY
 from kymatui.ui.viewmodels.table_export import export_table
 

@@ -37,9 +37,8 @@ def key_scopes(app: type) -> Iterator[KeyScope]:
     """Yield the keys that are active together: those of each screen with its tables and tabs."""
     from kymatui.ui.base.help_screen import HelpScreen
     from kymatui.ui.dialogs.action_menu import MenuScreen
-    from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
+    from kymatui.ui.dialogs.choice_dialog import ChoiceScreen, ConfirmScreen
     from kymatui.ui.dialogs.columns_dialog import ColumnsScreen
-    from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
     from kymatui.ui.dialogs.form_dialog import FormScreen
     from kymatui.ui.dialogs.login_dialog import LoginScreen
     from kymatui.ui.dialogs.plan_dialog import PlanScreen

@@ -22,8 +22,8 @@ from kymatui.ui.navigation.command_table import (
 from kymatui.ui.navigation.history import LOGS, OBJECT_LOGS, ScreenStep
 from kymatui.ui.terminal.file_saving import as_file_name
 from kymatui.ui.terminal.plain_widgets import Static
-from kymatui.ui.widgets.key_bar import KeyBar
 from kymatui.ui.widgets.live_table import LiveTable
+from kymatui.ui.widgets.status_line import KeyBar
 from kymatui.ui.widgets.top_line import FrameFacts, TopLine
 
 if TYPE_CHECKING:

@@ -14,12 +14,11 @@ from textual.content import Content
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.lists.columns import Cell, Column
 from kymatui.ui.base.first_paint import FirstPaintModal
-from kymatui.ui.terminal.plain_widgets import Static, Vertical
+from kymatui.ui.terminal.plain_widgets import Static, Vertical, with_tone
 from kymatui.ui.viewmodels.display_text import as_screen_commands
 from kymatui.ui.viewmodels.row_list import Row
 from kymatui.ui.widgets.plan_widgets import PlanTable
 from kymatui.ui.widgets.row_table import RowTable
-from kymatui.ui.widgets.tone_styles import with_tone
 
 _AROUND, _WORDS, _LEAST = 9, 4, 4  # lines: frame and reason; manager of the cluster; shortest list
 

@@ -19,8 +19,16 @@ from kymatui.engine.cluster.yaml_output import dump_yaml, parse_yaml
 from kymatui.errors import InvalidError, KymatuiError
 from kymatui.ui.base.first_paint import FirstPaintModal
 from kymatui.ui.connection.remote_reading import LatestReading
-from kymatui.ui.terminal.plain_widgets import FieldLabel, Horizontal, Input, Static, TextArea, Vertical, VerticalScroll
-from kymatui.ui.widgets.tone_styles import with_tone
+from kymatui.ui.terminal.plain_widgets import (
+    FieldLabel,
+    Horizontal,
+    Input,
+    Static,
+    TextArea,
+    Vertical,
+    VerticalScroll,
+    with_tone,
+)
 
 Json = dict[str, Any]
 _PAUSE = 0.3

@@ -15,7 +15,7 @@ from textual.style import Style
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.engine.cluster.logins import Login
 from kymatui.ui.base.first_paint import FirstPaintModal
-from kymatui.ui.terminal.clipboard import copy_text
+from kymatui.ui.terminal.file_saving import copy_text
 from kymatui.ui.terminal.plain_widgets import Static, Vertical
 
 _ADDRESS: Final = re.compile(r"https?://[^\s\"'<>]+[^\s\"'<>.,;:)]")

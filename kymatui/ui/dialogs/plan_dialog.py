@@ -20,15 +20,13 @@ from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewAnswer, PreviewVerdict
 from kymatui.ui.base.first_paint import FirstPaintModal
 from kymatui.ui.base.screen_keys import DisabledKeysScreen, action_of
-from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
+from kymatui.ui.dialogs.choice_dialog import ConfirmScreen
 from kymatui.ui.navigation.key_help import KeyHelp, key_name
 from kymatui.ui.terminal.file_saving import as_file_name, save_new_file
-from kymatui.ui.terminal.plain_widgets import Box, Horizontal, Input, Static, Vertical, VerticalScroll
-from kymatui.ui.widgets.key_bar import KeyBar
+from kymatui.ui.terminal.plain_widgets import Box, Horizontal, Input, Static, Vertical, VerticalScroll, with_tone
 from kymatui.ui.widgets.plan_widgets import DiffView, PlanTable, Tick, line_columns, plan_notes, plan_summary
 from kymatui.ui.widgets.row_table import RowTable
-from kymatui.ui.widgets.status_line import TargetLine
-from kymatui.ui.widgets.tone_styles import with_tone
+from kymatui.ui.widgets.status_line import KeyBar, TargetLine
 
 if TYPE_CHECKING:
     from kymatui.domain.plans.cluster_target import ClusterTarget

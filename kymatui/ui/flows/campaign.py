@@ -33,7 +33,7 @@ from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
 from kymatui.ui.flows.batch_job import ScreenRenderer
 from kymatui.ui.presenters.fleet.campaign_preview import campaign_title, format_campaign_end, preview_campaign
-from kymatui.ui.viewmodels.questions import ChoiceOption, Question
+from kymatui.ui.viewmodels.display_text import ChoiceOption, Question
 
 if TYPE_CHECKING:
     from kymatui.ui.flows.flow_app import FleetFlowApp

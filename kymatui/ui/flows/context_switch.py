@@ -9,7 +9,7 @@ from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.errors import ConfigurationError, KymatuiError
 from kymatui.ui.connection.cluster_link import ClusterConnection
 from kymatui.ui.navigation.command_table import unknown_name
-from kymatui.ui.viewmodels.questions import ChoiceOption, Question
+from kymatui.ui.viewmodels.display_text import ChoiceOption, Question
 
 if TYPE_CHECKING:
     from kymatui.sessions.contexts import ContextEntry, KubeContexts

@@ -27,7 +27,7 @@ from kymatui.ui.flows.batch_job import run_batch_job
 from kymatui.ui.flows.deletion_reader import DeletionChoices, delete_action
 from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.presenters.plans.deletion_stages import preview_deletion
-from kymatui.ui.viewmodels.questions import ChoiceOption, Question
+from kymatui.ui.viewmodels.display_text import ChoiceOption, Question
 
 if TYPE_CHECKING:
     from kymatui.ui.connection.cluster_link import ConnectionLink

@@ -24,7 +24,7 @@ from kymatui.ui.dialogs.form_dialog import FormScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
 from kymatui.ui.flows.batch_job import run_batch_job
 from kymatui.ui.presenters.plans.install_preview import install_title, preview_install
-from kymatui.ui.viewmodels.questions import ChoiceOption, Question
+from kymatui.ui.viewmodels.display_text import ChoiceOption, Question
 
 if TYPE_CHECKING:
     from kymatui.engine.plans.plan import Plan

@@ -248,7 +248,7 @@ class ScreenJobs:
         """
         if not self.active:
             return True
-        from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
+        from kymatui.ui.dialogs.choice_dialog import ConfirmScreen
         from kymatui.ui.presenters.plans.job_rows import cancel_consequences
 
         words = "\n\n".join(f"#{job.number} {job.title}\n{cancel_consequences(job)}" for job in self.active)

@@ -30,8 +30,8 @@ from kymatui.ui.flows.direct_install import adopt, start_install, upgrade, why_n
 from kymatui.ui.flows.kyma_edit import edit_labels, edit_modules, kyma_edit_action, why_edit_disabled
 from kymatui.ui.navigation.command_table import unknown_name
 from kymatui.ui.presenters.module.module_facts import links_of
-from kymatui.ui.terminal.clipboard import copy_text
-from kymatui.ui.viewmodels.questions import ChoiceOption, Question
+from kymatui.ui.terminal.file_saving import copy_text
+from kymatui.ui.viewmodels.display_text import ChoiceOption, Question
 
 if TYPE_CHECKING:
     from kymatui.ui.flows.flow_app import FlowApp

@@ -23,9 +23,9 @@ from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.logs.log_labels import LogCounts, missing_words, reading_words, source_labels, state_words
 from kymatui.ui.logs.log_link import LogLink
 from kymatui.ui.logs.log_text import LogText
-from kymatui.ui.terminal.clipboard import copy_text
+from kymatui.ui.terminal.file_saving import copy_text
 from kymatui.ui.terminal.plain_widgets import Static, Vertical
-from kymatui.ui.viewmodels.questions import ChoiceOption, Question
+from kymatui.ui.viewmodels.display_text import ChoiceOption, Question
 
 if TYPE_CHECKING:
     from kymatui.actions.session import Session

@@ -15,10 +15,10 @@ from kymatui.ui.navigation.command_table import ScreenCommand, unknown_name
 from kymatui.ui.panes.table_pane import TablePane
 from kymatui.ui.presenters.catalog.catalog_views import ALL_MODULES, CatalogView, catalog_views, columns_of
 from kymatui.ui.presenters.catalog.table_notices import table_notice
+from kymatui.ui.terminal.plain_widgets import with_tone
 from kymatui.ui.viewmodels.row_list import Row
 from kymatui.ui.viewmodels.sorting import SortOrder
 from kymatui.ui.widgets.live_table import LiveTable
-from kymatui.ui.widgets.tone_styles import with_tone
 from kymatui.ui.widgets.view_tabs import Tab
 
 if TYPE_CHECKING:

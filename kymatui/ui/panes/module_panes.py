@@ -22,14 +22,13 @@ from kymatui.ui.panes.object_view import ObjectView
 from kymatui.ui.panes.pane import Pane
 from kymatui.ui.presenters.catalog.change_rows import MODULE_COLUMNS, change_rows, change_subjects, format_change
 from kymatui.ui.presenters.module import event_rows, module_facts
-from kymatui.ui.terminal.plain_widgets import Horizontal, Static
+from kymatui.ui.terminal.plain_widgets import Horizontal, Static, with_tone
 from kymatui.ui.viewmodels.display_text import Fact
 from kymatui.ui.viewmodels.sorting import SortOrder
 from kymatui.ui.widgets.document import Document, TextScroll
 from kymatui.ui.widgets.fact_list import Facts
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable
-from kymatui.ui.widgets.tone_styles import with_tone
 
 SIDE_BY_SIDE = {"declared": "declared", "observed": "observed", "reported": "reported by"}
 CONDITIONS = {"manifest-says": "conditions of the Manifest", "resource-says": "conditions of the module CR"}

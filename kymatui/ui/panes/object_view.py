@@ -15,10 +15,9 @@ from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.snapshot.snapshots import Object
 from kymatui.errors import DefectError, KymatuiError, UnreachableError
 from kymatui.ui.presenters.module.yaml_documents import DocumentReading, as_yaml, reading_line, reading_of
-from kymatui.ui.terminal.clipboard import copy_text
-from kymatui.ui.terminal.plain_widgets import Static, Vertical
+from kymatui.ui.terminal.file_saving import copy_text
+from kymatui.ui.terminal.plain_widgets import Static, Vertical, with_tone
 from kymatui.ui.widgets.document import Document
-from kymatui.ui.widgets.tone_styles import with_tone
 
 if TYPE_CHECKING:
     from kymatui.actions.session import Session

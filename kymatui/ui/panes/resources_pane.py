@@ -26,11 +26,10 @@ from kymatui.ui.presenters.module.object_tree import (
     tree_branches,
     tree_rows,
 )
-from kymatui.ui.terminal.plain_widgets import Static
+from kymatui.ui.terminal.plain_widgets import Static, with_tone
 from kymatui.ui.viewmodels.row_list import EMPTY
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable
-from kymatui.ui.widgets.tone_styles import with_tone
 
 
 class ResourcesPane(Pane):

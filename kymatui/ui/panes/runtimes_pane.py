@@ -14,11 +14,11 @@ from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.ui.navigation.command_table import ScreenCommand, unknown_name
 from kymatui.ui.panes.table_pane import TablePane
 from kymatui.ui.presenters.fleet.fleet_notices import fleet_notice
+from kymatui.ui.terminal.plain_widgets import with_tone
 from kymatui.ui.viewmodels.row_list import Row
 from kymatui.ui.viewmodels.sorting import SortOrder
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable
-from kymatui.ui.widgets.tone_styles import with_tone
 from kymatui.ui.widgets.view_tabs import Tab
 
 if TYPE_CHECKING:

@@ -11,12 +11,11 @@ from textual.widget import Widget
 
 from kymatui.ui.navigation.command_table import ScreenCommand
 from kymatui.ui.presenters.catalog.table_notices import TableNotice
-from kymatui.ui.terminal.plain_widgets import Box, Static, Vertical
+from kymatui.ui.terminal.plain_widgets import Box, Static, Vertical, with_tone
 from kymatui.ui.viewmodels.row_list import rows_with
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable
 from kymatui.ui.widgets.status_line import StatusLine
-from kymatui.ui.widgets.tone_styles import with_tone
 from kymatui.ui.widgets.view_tabs import Tab, ViewTabs
 
 

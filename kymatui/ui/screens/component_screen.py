@@ -25,14 +25,13 @@ from kymatui.ui.navigation.history import (
     is_component_reference,
     template_name,
 )
-from kymatui.ui.presenters.module import component_rows
-from kymatui.ui.terminal.clipboard import copy_text
-from kymatui.ui.terminal.plain_widgets import Static
+from kymatui.ui.presenters.module import version_rows
+from kymatui.ui.terminal.file_saving import copy_text
+from kymatui.ui.terminal.plain_widgets import Static, with_tone
 from kymatui.ui.widgets.document import Document, TextScroll
 from kymatui.ui.widgets.fact_list import Facts
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable
-from kymatui.ui.widgets.tone_styles import with_tone
 
 
 class _ReadingScreen(FramedScreen):
@@ -124,7 +123,7 @@ class ComponentScreen(_ReadingScreen):
         yield Static("", id="component-state", classes="object-state")
         with TextScroll(id="component-box"):
             yield Facts(id="component-facts")
-        yield LiveTable(component_rows.COLUMNS, id="component-resources", copied="place")
+        yield LiveTable(version_rows.COLUMNS, id="component-resources", copied="place")
 
     def main_widget(self) -> LiveTable:
         return self.query_one(LiveTable)
@@ -134,8 +133,8 @@ class ComponentScreen(_ReadingScreen):
 
     def take(self, components: tuple[ReadComponent, str]) -> None:
         component, _ = components
-        self.query_one(Facts).show(component_rows.facts(component.shown, component.signature))
-        self.main_widget().show(component_rows.resource_rows(component.shown))
+        self.query_one(Facts).show(version_rows.facts(component.shown, component.signature))
+        self.main_widget().show(version_rows.resource_rows(component.shown))
         self.refresh_bindings()
 
     def why_off(self, action: str, choice: object = "") -> str:

@@ -22,11 +22,10 @@ from kymatui.ui.flows.flow_app import flow_app, why_no_plan
 from kymatui.ui.navigation.history import ScreenStep, object_step
 from kymatui.ui.presenters.plans import deletion_stages as words
 from kymatui.ui.presenters.plans.job_rows import background_job_line
-from kymatui.ui.terminal.plain_widgets import Box, Static, VerticalScroll
+from kymatui.ui.terminal.plain_widgets import Box, Static, VerticalScroll, tone_lines, with_tone
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable
 from kymatui.ui.widgets.status_line import TargetLine
-from kymatui.ui.widgets.tone_styles import tone_lines, with_tone
 
 if TYPE_CHECKING:
     from kymatui.domain.plans.jobs import Job

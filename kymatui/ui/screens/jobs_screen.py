@@ -14,19 +14,18 @@ from textual.content import Content
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.plans.jobs import Job, format_job_counts
 from kymatui.ui.base.framed_screen import ListScreen
-from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
+from kymatui.ui.dialogs.choice_dialog import ConfirmScreen
 from kymatui.ui.flows.flow_app import flow_app, why_no_plan
 from kymatui.ui.flows.job_controller import read_interrupted
 from kymatui.ui.flows.resume import resume_record
 from kymatui.ui.navigation.command_table import ScreenCommand
 from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.presenters.plans import job_rows as words
-from kymatui.ui.terminal.plain_widgets import Static
+from kymatui.ui.terminal.plain_widgets import Static, with_tone
 from kymatui.ui.viewmodels.sorting import SortOrder
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable
 from kymatui.ui.widgets.status_line import StatusLine, TargetLine
-from kymatui.ui.widgets.tone_styles import with_tone
 
 if TYPE_CHECKING:
     from kymatui.engine.jobs.job_records import JobRecord

@@ -24,8 +24,7 @@ from kymatui.ui.connection.cluster_link import FollowedObjects
 from kymatui.ui.navigation.history import DESCRIBE, YAML, ScreenStep, object_step
 from kymatui.ui.panes.object_view import ObjectView, ReadingView
 from kymatui.ui.presenters.module.yaml_documents import DocumentReading
-from kymatui.ui.terminal.clipboard import copy_text
-from kymatui.ui.terminal.file_saving import as_file_name
+from kymatui.ui.terminal.file_saving import as_file_name, copy_text
 from kymatui.ui.terminal.plain_widgets import Box
 from kymatui.ui.widgets.document import Document
 

@@ -1,4 +1,4 @@
-"""Files that a screen saves. An existing file is never overwritten."""
+"""Texts that a screen saves in a file, which is never overwritten, or copies to the clipboard."""
 
 from __future__ import annotations
 
@@ -7,9 +7,19 @@ import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+from textual.app import App
 
 from kymatui.own_files import create_file
+
+
+def copy_text(app: App[Any], text: str, name: str, *, note: str = "", seconds: float = 3) -> None:
+    """Send a text to the clipboard and notify the user of it as `name`; `note` says why it was not opened instead."""
+    app.copy_to_clipboard(text)
+    needs = " (tmux passes it on only with set-clipboard on)" if os.environ.get("TMUX") else ""
+    sent = f"sent {name} to the terminal's clipboard{needs}"
+    app.notify(f"{note}; {sent}" if note else sent, timeout=seconds)
 
 
 def save_file(name: str, exports: Mapping[str, Callable[[], str]]) -> str:

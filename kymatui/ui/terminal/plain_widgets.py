@@ -7,6 +7,8 @@ Colours are made with `Content`, whose texts are never parsed.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from rich.text import Text
 from textual import containers, scroll_view, widgets
 from textual.content import Content
@@ -65,3 +67,26 @@ class VerticalScroll(containers.VerticalScroll, PlainText):
 
 class ScrollView(scroll_view.ScrollView, PlainText):
     """Area that draws its visible lines."""
+
+
+STYLES: Mapping[str, str] = {
+    "ready": "$text-success",
+    "processing": "$state-processing",
+    "warning": "$text-warning",
+    "error": "$text-error",
+    "deleting": "$state-deleting",
+    "unmanaged": "$foreground-muted",
+    "muted": "$foreground-muted",
+    "accent": "$text-primary",
+}
+
+
+def with_tone(text: str, tone: str, *, bold: bool = False) -> Content:
+    """Return `text` in a tone; markup in it is not parsed."""
+    style = STYLES.get(tone, "")
+    return Content.styled(text, f"bold {style}".strip() if bold else style)
+
+
+def tone_lines(lines: Iterable[tuple[str, str]]) -> Content:
+    """Return lines of text, each in its tone."""
+    return Content("\n").join([with_tone(text, tone) for text, tone in lines])

@@ -58,3 +58,20 @@ class Fact(Struct, frozen=True):
     text: str
     tone: str = ""
     link: str = ""
+
+
+class ChoiceOption(Struct, frozen=True):
+    """One answer; the dialog returns its `value`."""
+
+    value: str
+    label: str
+    note: str = ""
+
+
+class Question(Struct, frozen=True):
+    """One question; `chosen` is the value of the proposed answer."""
+
+    id: str
+    title: str
+    options: tuple[ChoiceOption, ...]
+    chosen: str = ""

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
 from kymatui.lists.columns import Cell
 from kymatui.structs import hash_by
+
+if TYPE_CHECKING:
+    pass
 
 
 class Row(Struct, frozen=True):

@@ -9,9 +9,8 @@ from textual.content import Content
 from textual.geometry import Size
 from textual.style import Style
 
-from kymatui.ui.terminal.plain_widgets import PlainText
+from kymatui.ui.terminal.plain_widgets import PlainText, with_tone
 from kymatui.ui.viewmodels.display_text import Fact, fit_to_width
-from kymatui.ui.widgets.tone_styles import with_tone
 
 _WIDEST = 44  # cells of the labels' column; longer labels are shortened
 _LEAST = 12  # cells of a text at least, also in a narrower terminal

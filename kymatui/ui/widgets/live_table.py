@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.lists.columns import Column
-from kymatui.ui.terminal.clipboard import copy_text
+from kymatui.ui.terminal.file_saving import copy_text
 from kymatui.ui.viewmodels.row_filter import parse_filter
 from kymatui.ui.viewmodels.row_list import EMPTY, Row, rows_with
 from kymatui.ui.viewmodels.sorting import SortOrder, aged, arrange_rows

@@ -14,12 +14,11 @@ from textual.content import Content
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine
 from kymatui.lists.columns import Cell, Column
-from kymatui.ui.terminal.plain_widgets import Static
+from kymatui.ui.terminal.plain_widgets import Static, with_tone
 from kymatui.ui.viewmodels.display_text import as_screen_commands
 from kymatui.ui.viewmodels.row_list import Row
 from kymatui.ui.widgets.document import SCROLL_KEYS, Document
 from kymatui.ui.widgets.row_table import RowTable
-from kymatui.ui.widgets.tone_styles import with_tone
 
 TONES = {
     PlannedChange.DELETE: "error",

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kymatui.adapters.http import size_limits
+from kymatui.adapters.http import response_body
 from kymatui.adapters.http.response_body import json_weight
 from kymatui.adapters.kube.api.client import Client
 from kymatui.adapters.kube.objects import decoder
@@ -169,9 +169,9 @@ def test_answers_that_nest_too_deep_are_errors(body: bytes) -> None:
 
 def test_depth_and_weight() -> None:
     value: Any = 0
-    for _ in range(size_limits.DEEPEST):
+    for _ in range(response_body.DEEPEST):
         value = [{"a": 1}, value]
-    assert (levels_of([value]), levels_of(value[1])) == (size_limits.DEEPEST + 2, size_limits.DEEPEST)
+    assert (levels_of([value]), levels_of(value[1])) == (response_body.DEEPEST + 2, response_body.DEEPEST)
     assert json_weight(b'{"a":[1,2]}') == 11 + 180 + 64 + 70
     assert json_weight("ü".encode()) == 8
 
@@ -302,11 +302,11 @@ def test_one_hostile_runtime_leaves_room_for_the_control_plane_and_is_forgotten_
         *(open_budget(f"r{one}", from_secret=True) for one in range(3)),
     )
     claims = [BudgetClaim(one) for one in given]
-    claims[0].add(size_limits.MOST_KEPT_GIVEN)
-    claims[1].add(size_limits.MOST_KEPT_GIVEN)
+    claims[0].add(response_body.MOST_KEPT_GIVEN)
+    claims[1].add(response_body.MOST_KEPT_GIVEN)
     with pytest.raises(OversizedAnswerError, match="all runtimes"):
         claims[2].add(1)
-    own.take(size_limits.MOST_KEPT)
+    own.take(response_body.MOST_KEPT)
     claims[0].release()
     claims[2].add(1)
     del claims
@@ -360,15 +360,15 @@ def test_a_slow_heavy_answer_delays_no_other_runtime() -> None:
     heavy = b'{"items":[' + b'{"a":[1,2,3]},' * 100_000 + b"{}]}"
 
     def drip(exchange: Exchange) -> None:
-        exchange.head(200, {"Content-Type": "application/json", "Content-Length": str(4 * size_limits.MIB)})
-        exchange.send(b" " * (2 * size_limits.MIB))
+        exchange.head(200, {"Content-Type": "application/json", "Content-Length": str(4 * response_body.MIB)})
+        exchange.send(b" " * (2 * response_body.MIB))
         began.release()
         finish.wait()
         exchange.drop()
 
     with serving(drip) as slow, serving(lambda exchange: exchange.answer(200, heavy)) as fast:
         one = runtime(slow)
-        dripping = [threading.Thread(target=fail, args=(one,)) for _ in range(size_limits.RECEIVED_HEAVY + 2)]
+        dripping = [threading.Thread(target=fail, args=(one,)) for _ in range(response_body.RECEIVED_HEAVY + 2)]
         for thread in dripping:
             thread.start()
         try:

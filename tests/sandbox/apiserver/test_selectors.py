@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from kymatui.sandbox.apiserver.requests.field_selector_parser import (
+from kymatui.sandbox.apiserver.requests.selector_parsers import (
     FieldTerm,
+    SelectorError,
     check_field,
     field_value,
     parse_field_selector,
+    parse_label_selector,
 )
-from kymatui.sandbox.apiserver.requests.label_selector_parser import SelectorError, parse_label_selector
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from kymatui.schemas.objects.typed_values import TypedComparison, compare
 from kymatui.schemas.types.schema_node import ANY, Schema
-from kymatui.schemas.values.json_copy import copy_json
+from kymatui.schemas.values.field_sets import copy_json
 
 SETS = Schema(type="array", list_type="map", map_keys=("name",), items=ANY)
 

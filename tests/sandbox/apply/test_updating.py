@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kymatui.sandbox.apply.endpoint_tracking import EndpointTracking
 from kymatui.sandbox.apply.server_side_apply import apply_object
-from kymatui.sandbox.apply.update_tracking import ApplyConflictError, ApplyFailedError, track_update
+from kymatui.sandbox.apply.update_tracking import ApplyConflictError, ApplyFailedError, EndpointTracking, track_update
 from kymatui.schemas.objects.structural_schemas import crd_schema
 from kymatui.schemas.types.builtin_schemas import builtin_schema
 from kymatui.schemas.values.field_sets import from_fields, show_path, to_fields

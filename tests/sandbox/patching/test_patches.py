@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from kymatui.sandbox.patching.json_patch import apply_json_patch, apply_merge_patch
-from kymatui.sandbox.patching.patch_errors import PatchFailedError
+from kymatui.sandbox.patching.json_patch import PatchFailedError, apply_json_patch, apply_merge_patch
 from kymatui.sandbox.patching.strategic_merge_patch import apply_strategic_patch
 from kymatui.schemas.types.builtin_schemas import builtin_schema
 

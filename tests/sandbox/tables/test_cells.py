@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from kymatui.domain.kubernetes.jsonpath import JsonPathError, find_values
-from kymatui.sandbox.tables.builtin_cells import builtin_cells
+from kymatui.sandbox.tables.builtin_cells import builtin_cells, human_duration
 from kymatui.sandbox.tables.builtin_columns import builtin_columns, custom_cells, custom_columns
-from kymatui.sandbox.tables.shared_cells import human_duration
 
 
 @pytest.mark.parametrize(

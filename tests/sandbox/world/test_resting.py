@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from kymatui.sandbox.apimachinery.clock import ManualClock
-from kymatui.sandbox.world.story.sample_situations import has_rolled_out
-from kymatui.sandbox.world.story.story_steps import PATIENCE_SECONDS, Story, StoryStep
+from kymatui.sandbox.world.story.sample_situations import PATIENCE_SECONDS, Story, StoryStep, has_rolled_out
 
 ALL = {"replicas": 2, "updatedReplicas": 2, "readyReplicas": 2, "availableReplicas": 2}
 GIVEN_UP = [{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"}]

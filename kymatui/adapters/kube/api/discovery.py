@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import msgspec
 from msgspec import Struct, field
 
-from kymatui.adapters.http.size_limits import MOST_RESOURCES
+from kymatui.adapters.http.response_body import MOST_RESOURCES
 from kymatui.adapters.kube.objects.api_resource import ApiResource, group_path
 from kymatui.adapters.kube.objects.decoder import read_typed
 from kymatui.adapters.kube.transport.transport import Request, Transport

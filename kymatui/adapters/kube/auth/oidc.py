@@ -17,8 +17,7 @@ from urllib.parse import quote_plus, urlencode, urlunsplit
 from msgspec.structs import replace
 
 from kymatui.adapters.http.deadlines import answered_within
-from kymatui.adapters.http.response_body import BodyError, read_body
-from kymatui.adapters.http.size_limits import KIB
+from kymatui.adapters.http.response_body import KIB, BodyError, read_body
 from kymatui.adapters.http.web_session import origin_of, parts_of
 from kymatui.adapters.kube.auth.connection_pool import open_pool
 from kymatui.adapters.kube.auth.endpoint import Endpoint, entry_error, read_pem

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from kymatui.adapters.http.size_limits import DEEPEST
+from kymatui.adapters.http.response_body import DEEPEST
 from kymatui.errors import OversizedAnswerError, ServerError
 from kymatui.json_input import levels_of
 from kymatui.patterns import deferred

@@ -6,8 +6,14 @@ import threading
 from collections.abc import Iterable
 from typing import Any
 
-from kymatui.adapters.http.response_body import format_size, json_weight, row_weight
-from kymatui.adapters.http.size_limits import MOST_KEPT, MOST_KEPT_GIVEN, MOST_KEPT_OF_ALL_GIVEN
+from kymatui.adapters.http.response_body import (
+    MOST_KEPT,
+    MOST_KEPT_GIVEN,
+    MOST_KEPT_OF_ALL_GIVEN,
+    format_size,
+    json_weight,
+    row_weight,
+)
 from kymatui.errors import OversizedAnswerError
 
 

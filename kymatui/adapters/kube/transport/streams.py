@@ -12,6 +12,10 @@ from msgspec import Struct
 
 from kymatui.adapters.http.deadlines import Deadline
 from kymatui.adapters.http.response_body import (
+    EVENT_SECONDS,
+    LARGEST_LINE,
+    MIB,
+    TURN_SECONDS,
     BodyError,
     DecodeSlot,
     OversizedError,
@@ -20,7 +24,6 @@ from kymatui.adapters.http.response_body import (
     needs_slot,
     require_light,
 )
-from kymatui.adapters.http.size_limits import EVENT_SECONDS, LARGEST_LINE, MIB, TURN_SECONDS
 from kymatui.adapters.kube.transport import status_errors
 
 if TYPE_CHECKING:

@@ -23,8 +23,15 @@ from msgspec import Struct, field
 from kymatui import __version__
 from kymatui.adapters.http.deadlines import Deadline, answered_within, run_abandonable
 from kymatui.adapters.http.response_body import (
+    ANSWER_SECONDS,
+    FIRST_AGAIN_SECONDS,
+    FIRST_ANSWER_SECONDS,
+    LARGEST_ANSWER,
+    LARGEST_ERROR,
+    MIB,
     OWN_SLOTS,
     RUNTIME_SLOTS,
+    TURN_SECONDS,
     BodyError,
     DecodeSlot,
     OversizedError,
@@ -32,15 +39,6 @@ from kymatui.adapters.http.response_body import (
     iter_chunks,
     needs_slot,
     require_light,
-)
-from kymatui.adapters.http.size_limits import (
-    ANSWER_SECONDS,
-    FIRST_AGAIN_SECONDS,
-    FIRST_ANSWER_SECONDS,
-    LARGEST_ANSWER,
-    LARGEST_ERROR,
-    MIB,
-    TURN_SECONDS,
 )
 from kymatui.adapters.kube.auth.connection import Connection
 from kymatui.adapters.kube.auth.connection_pool import open_pool

@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct, field
 
-from kymatui.adapters.http.size_limits import MOST_OBJECTS
+from kymatui.adapters.http.response_body import MOST_OBJECTS
 from kymatui.adapters.kube.api.client import Client
 from kymatui.adapters.kube.objects.api_resource import ApiResource
 from kymatui.adapters.kube.objects.decoder import PAGE, Decoder, event_decoder

@@ -49,13 +49,13 @@ from kymatui.errors import (
     UsageError,
 )
 from kymatui.ocm.component_location import NameMapping
-from kymatui.publishing.crd_check import ServerRules
+from kymatui.publishing.config_reader import SourceProblem
 from kymatui.publishing.create import Destination, publish_module
 from kymatui.publishing.dev_loop import CycleEnd, ModuleFiles, ModuleFollower, run_dev_loop
 from kymatui.publishing.lint import lint_module
+from kymatui.publishing.lint_rules import ServerRules
 from kymatui.publishing.module_build import BuildRequest, BuiltModule, build_module
 from kymatui.publishing.places import alone_in, open_destination, open_sources
-from kymatui.publishing.source_problems import SourceProblem
 
 _SERVER_ERRORS = (RegistryError, UnreachableError, ServerError, ThrottledError)
 """What another attempt may mend without a save."""

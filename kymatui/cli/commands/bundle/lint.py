@@ -14,11 +14,10 @@ from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.kyma.problems import Severity
 from kymatui.errors import UsageError
 from kymatui.ocm.component_location import ComponentLocation, NameMapping
-from kymatui.publishing.crd_check import ServerRules
-from kymatui.publishing.lint import lint_module
-from kymatui.publishing.lint_registry import RegistryChecks
+from kymatui.publishing.config_reader import SourceProblem
+from kymatui.publishing.lint import RegistryChecks, lint_module
+from kymatui.publishing.lint_rules import ServerRules
 from kymatui.publishing.places import open_sources
-from kymatui.publishing.source_problems import SourceProblem
 from kymatui.sessions.fetching import FetchOptions
 from kymatui.sessions.registries import open_registries
 

@@ -17,7 +17,7 @@ from kymatui.cli.output.printing import print_line
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.errors import ConfigurationError, UsageError
 from kymatui.ocm import ALGORITHMS
-from kymatui.ocm.private_keys import PrivateKey, read_private_key
+from kymatui.ocm.pem import PrivateKey, read_private_key
 from kymatui.ocm.signing import HASH_ALGORITHMS, SIGNATURE_ALGORITHMS
 from kymatui.publishing.image_signatures import SignatureForm, sign_image
 from kymatui.publishing.sign import SignRequest, sign_component

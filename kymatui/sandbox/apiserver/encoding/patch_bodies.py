@@ -21,8 +21,12 @@ from kymatui.sandbox.apiserver.encoding.body_decoding import (
 from kymatui.sandbox.apiserver.requests.request_info import RequestInfo
 from kymatui.sandbox.apiserver.resources.request_meta import metadata_of
 from kymatui.sandbox.apiserver.resources.resource import DecodingError, Object, ServedResource
-from kymatui.sandbox.patching.json_patch import apply_json_patch, apply_merge_patch
-from kymatui.sandbox.patching.patch_errors import PatchFailedError, conversion_problem
+from kymatui.sandbox.patching.json_patch import (
+    PatchFailedError,
+    apply_json_patch,
+    apply_merge_patch,
+    conversion_problem,
+)
 from kymatui.sandbox.patching.strategic_merge_patch import apply_strategic_patch
 from kymatui.schemas.values.field_errors import go_text
 

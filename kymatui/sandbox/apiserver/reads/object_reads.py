@@ -18,19 +18,20 @@ from kymatui.sandbox.apimachinery.object_store import Key, ObjectStore, Stored, 
 from kymatui.sandbox.apimachinery.statuses import StatusError, bad_request, expired, failure, not_found
 from kymatui.sandbox.apiserver.encoding.content_negotiation import YAML, AcceptedForm, negotiate
 from kymatui.sandbox.apiserver.reads.watch_streams import WatchParts, WatchStream, WatchStreams
-from kymatui.sandbox.apiserver.requests.field_selector_parser import (
-    FieldTerm,
-    check_field,
-    field_value,
-    parse_field_selector,
-)
-from kymatui.sandbox.apiserver.requests.label_selector_parser import SelectorError, parse_label_selector
 from kymatui.sandbox.apiserver.requests.request_info import RequestInfo
 from kymatui.sandbox.apiserver.requests.request_options import (
     ListOptions,
     bad_list_version,
     bad_watch_version,
     list_options,
+)
+from kymatui.sandbox.apiserver.requests.selector_parsers import (
+    FieldTerm,
+    SelectorError,
+    check_field,
+    field_value,
+    parse_field_selector,
+    parse_label_selector,
 )
 from kymatui.sandbox.apiserver.resources.resource import Object, ServedResource
 

@@ -11,8 +11,7 @@ from typing import Any
 
 from kymatui.sandbox.apimachinery.clock import timestamp
 from kymatui.sandbox.apiserver.resources.resource import Object
-from kymatui.schemas.values.field_sets import EMPTY, FieldSet
-from kymatui.schemas.values.json_copy import copy_json
+from kymatui.schemas.values.field_sets import EMPTY, FieldSet, copy_json
 
 DAEMON_SETS = "daemonsets.apps"
 TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"

@@ -6,9 +6,8 @@ from collections.abc import Callable
 
 from kymatui.sandbox.apimachinery.statuses import StatusError, failure
 from kymatui.sandbox.apiserver.resources.resource import DecodingError, Object, ServedResource
-from kymatui.sandbox.apply.endpoint_tracking import EndpointTracking
 from kymatui.sandbox.apply.server_side_apply import apply_object
-from kymatui.sandbox.apply.update_tracking import ApplyConflictError, ApplyFailedError, track_update
+from kymatui.sandbox.apply.update_tracking import ApplyConflictError, ApplyFailedError, EndpointTracking, track_update
 from kymatui.schemas.objects.typed_decoding import decode
 from kymatui.schemas.types.schema_node import Schema
 from kymatui.schemas.values.field_sets import FieldSet

@@ -18,8 +18,7 @@ from kymatui.sandbox.apiserver.requests.request_options import write_options
 from kymatui.sandbox.apiserver.resources.request_meta import metadata_of
 from kymatui.sandbox.apiserver.resources.resource import Object, ServedResource
 from kymatui.sandbox.apiserver.writes.object_writes import ObjectWriter
-from kymatui.sandbox.patching.json_patch import apply_json_patch, apply_merge_patch
-from kymatui.sandbox.patching.patch_errors import PatchFailedError
+from kymatui.sandbox.patching.json_patch import PatchFailedError, apply_json_patch, apply_merge_patch
 
 _BUILTIN = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}
 

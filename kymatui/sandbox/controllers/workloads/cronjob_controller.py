@@ -21,7 +21,7 @@ from kymatui.sandbox.controllers.framework.store_reader import (
 from kymatui.sandbox.controllers.framework.work_queue import ControllerQueue
 from kymatui.sandbox.controllers.workloads.job_controllers import RESOURCE as JOBS
 from kymatui.sandbox.controllers.workloads.job_controllers import finish_time
-from kymatui.schemas.values.json_copy import copy_json
+from kymatui.schemas.values.field_sets import copy_json
 from kymatui.schemas.values.metav1_time import parse_time
 
 RESOURCE = "cronjobs.batch"

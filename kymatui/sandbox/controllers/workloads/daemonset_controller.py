@@ -9,8 +9,8 @@ from kymatui.sandbox.apimachinery.statuses import StatusError
 from kymatui.sandbox.controllers.framework.controller_context import ControllerContext
 from kymatui.sandbox.controllers.framework.store_reader import Obj, is_terminating, key_of, owner_reference
 from kymatui.sandbox.controllers.framework.work_queue import ControllerQueue
-from kymatui.sandbox.controllers.workloads.controller_revisions import Revisions, digest_of_revision
 from kymatui.sandbox.controllers.workloads.pod_claims import PodClaims, available_in, is_finished, is_ready, pod_from
+from kymatui.sandbox.controllers.workloads.rollout_math import Revisions, digest_of_revision
 from kymatui.sandbox.controllers.workloads.statefulset_controller import REVISION_LABEL, revision_label
 from kymatui.schemas.objects.object_meta_rules import selects
 

@@ -15,9 +15,14 @@ from kymatui.sandbox.controllers.framework.status_conditions import Condition, c
 from kymatui.sandbox.controllers.framework.store_reader import Obj, is_terminating, key_of, owner_reference
 from kymatui.sandbox.controllers.framework.work_queue import ControllerQueue
 from kymatui.sandbox.controllers.workloads import rollout_math
-from kymatui.sandbox.controllers.workloads.controller_revisions import template_hash
 from kymatui.sandbox.controllers.workloads.pod_claims import PodClaims, is_finished
-from kymatui.sandbox.controllers.workloads.rollout_math import replicas_of, status_total, total, with_progress
+from kymatui.sandbox.controllers.workloads.rollout_math import (
+    replicas_of,
+    status_total,
+    template_hash,
+    total,
+    with_progress,
+)
 
 RESOURCE = "deployments.apps"
 REPLICA_SETS = "replicasets.apps"

@@ -15,7 +15,7 @@ from kymatui.sandbox.schemas.pods.placement_rules import (
 from kymatui.schemas.objects.object_meta_rules import not_negative, one_of, validate_labels
 from kymatui.schemas.types.schema_node import Object
 from kymatui.schemas.values.field_errors import ApiFieldError, duplicate, forbidden, invalid_value, not_found, required
-from kymatui.schemas.values.json_copy import copy_json
+from kymatui.schemas.values.field_sets import copy_json
 from kymatui.schemas.values.name_rules import (
     config_key,
     dns_label,

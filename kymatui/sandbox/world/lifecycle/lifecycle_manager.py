@@ -44,7 +44,7 @@ from kymatui.sandbox.apimachinery.object_store import Key, StoreChange, Stored
 from kymatui.sandbox.controllers.controller_manager import ControllerManager
 from kymatui.sandbox.controllers.framework.store_reader import Obj, StoreReader
 from kymatui.sandbox.controllers.framework.work_queue import ControllerQueue
-from kymatui.sandbox.registry.registry_errors import RegistryRefusal
+from kymatui.sandbox.registry.registry_routes import RegistryRefusal
 from kymatui.sandbox.registry.registry_store import RegistryStore
 from kymatui.sandbox.world.lifecycle.local_cluster import MANAGER, LocalCluster
 from kymatui.sandbox.world.lifecycle.module_operator import WORKLOADS

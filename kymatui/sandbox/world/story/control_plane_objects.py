@@ -15,7 +15,7 @@ from kymatui.sandbox.controllers.framework.store_reader import Obj, StoreReader
 from kymatui.sandbox.world.lifecycle.kind_index import DEFINITIONS
 from kymatui.sandbox.world.lifecycle.lifecycle_manager import MAINTENANCE_POLICY
 from kymatui.sandbox.world.modules.module_announcement import API_VERSION, PREFIX
-from kymatui.sandbox.world.modules.schema_builders import ANYTHING, definition, version_of
+from kymatui.sandbox.world.modules.module_manifest import ANYTHING, definition, version_of
 from kymatui.sandbox.world.story.world_population import SYSTEM, create, is_established
 
 WATCHERS = "watchers.operator.kyma-project.io"

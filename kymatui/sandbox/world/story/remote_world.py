@@ -13,8 +13,7 @@ from kymatui.sandbox.world.lifecycle.lifecycle_manager import LifecycleManager
 from kymatui.sandbox.world.modules.module_announcement import KYMAS, PREFIX
 from kymatui.sandbox.world.story import sample_fleet, world_population
 from kymatui.sandbox.world.story.control_plane_objects import add_control_plane_objects, is_routed, route
-from kymatui.sandbox.world.story.sample_situations import tell_situations
-from kymatui.sandbox.world.story.story_steps import Story, StoryStep
+from kymatui.sandbox.world.story.sample_situations import Story, StoryStep, tell_situations
 
 CONTROL = sample_fleet.CONTROL
 SYSTEM = world_population.SYSTEM

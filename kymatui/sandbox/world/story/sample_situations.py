@@ -1,11 +1,15 @@
-"""The situations of the sample world, each produced in the way it occurs on a real cluster."""
+"""The situations of the sample world and their steps, each produced as it occurs on a real cluster."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from kymatui.domain.kubernetes.object_meta import LABEL_SKIP
+from kymatui.sandbox.apimachinery.clock import Timer
 from kymatui.sandbox.apimachinery.statuses import StatusError
 from kymatui.sandbox.controllers.framework.controller_context import ControllerContext
 from kymatui.sandbox.controllers.framework.status_conditions import find_condition
@@ -17,7 +21,92 @@ from kymatui.sandbox.world.modules.module_announcement import KYMAS, MANIFESTS, 
 from kymatui.sandbox.world.modules.module_manifest import default_resource, definitions_of, manifest_objects
 from kymatui.sandbox.world.modules.sample_module import SampleModule
 from kymatui.sandbox.world.modules.sample_modules import MODULES, module_named
-from kymatui.sandbox.world.story.story_steps import Story, StoryStep
+
+if TYPE_CHECKING:
+    from kymatui.sandbox.apimachinery.clock import SandboxClock
+
+
+log = logging.getLogger(__name__)
+LOOK_SECONDS = 0.2
+FIRST_LOOK_SECONDS = 0.025
+"""The first pause between two checks, doubled up to `LOOK_SECONDS`: until the first step, nothing is on the screen."""
+PATIENCE_SECONDS = 120.0
+
+
+class StoryStep(Struct, frozen=True, dict=True):
+    """One step; `do` runs once, when `when` becomes true."""
+
+    name: str
+    when: Callable[[], bool]
+    do: Callable[[], None]
+
+
+class Story:
+    """Runs its chapters (ordered lists of steps) in parallel; `done` after the last step."""
+
+    def __init__(self, clock: SandboxClock) -> None:
+        self._clock = clock
+        self._chapters: list[list[StoryStep]] = []
+        self._ends: list[list[StoryStep]] = []
+        self._timer: Timer | None = None
+        self._end = 0.0
+        self._pause = FIRST_LOOK_SECONDS
+
+    def add(self, *steps: StoryStep) -> None:
+        self._chapters.append(list(steps))
+
+    def end_with(self, step: StoryStep) -> None:
+        """Add a step after the end of all chapters."""
+        self._ends.append([step])
+
+    def begin(self) -> None:
+        self._end = self._clock.now() + PATIENCE_SECONDS
+        self._poll()
+
+    def stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    @property
+    def done(self) -> bool:
+        return not any(self._chapters) and not any(self._ends)
+
+    @property
+    def given_up(self) -> bool:
+        """Return whether the story timed out."""
+        return not self.done and self._end > 0 and self._clock.now() > self._end
+
+    @property
+    def waiting_for(self) -> list[str]:
+        """Return the names of the next steps."""
+        return [steps[0].name for steps in (*self._chapters, *self._ends) if steps]
+
+    def _poll(self) -> None:
+        self._timer = None
+        for steps in self._chapters:
+            self._advance(steps)
+        if not any(self._chapters):
+            for steps in self._ends:
+                self._advance(steps)
+        if self.done:
+            return
+        if self._clock.now() > self._end:
+            log.warning("the sample world is not complete: %s", ", ".join(self.waiting_for))
+            return
+        self._timer = self._clock.call_later(self._pause, self._poll)
+        self._pause = min(2 * self._pause, LOOK_SECONDS)
+
+    @staticmethod
+    def _advance(steps: list[StoryStep]) -> None:
+        while steps and steps[0].when():
+            try:
+                steps[0].do()
+            except (LookupError, StatusError) as error:
+                log.debug("%s: %s", steps[0].name, error)
+                return
+            steps.pop(0)
+
 
 SYSTEM = "kyma-system"
 Kyma = tuple[str, str]

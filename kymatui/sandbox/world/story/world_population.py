@@ -35,8 +35,7 @@ from kymatui.sandbox.world.modules.module_announcement import (
 from kymatui.sandbox.world.modules.module_packages import PackedModule, pack
 from kymatui.sandbox.world.modules.sample_module import ModuleStyle
 from kymatui.sandbox.world.modules.sample_modules import MODULES
-from kymatui.sandbox.world.story.sample_situations import tell_situations
-from kymatui.sandbox.world.story.story_steps import Story, StoryStep
+from kymatui.sandbox.world.story.sample_situations import Story, StoryStep, tell_situations
 
 SYSTEM = "kyma-system"
 PACKED = Mapping[str, Mapping[str, PackedModule]]

@@ -11,8 +11,7 @@ from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.plans.backups import BackupInfo, DeletionBackups
 from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine
 from kymatui.ui.presenters.plans.install_preview import changed_fields
-from kymatui.ui.viewmodels.display_text import shorten_path
-from kymatui.ui.viewmodels.questions import ChoiceOption, Question
+from kymatui.ui.viewmodels.display_text import ChoiceOption, Question, shorten_path
 
 _MARKS = {
     RestoreVerdict.CREATE: PlannedChange.CREATE,
