@@ -36,7 +36,7 @@ from kymatui.errors import HelmError
 from kymatui.helm import load_yaml
 from tests.benchmarks.mutating import places
 
-RUNS_OF_HELM = 3
+RUNS_OF_HELM = 6
 SECONDS = 60
 DEPENDENCIES = (
     "an error occurred while checking for chart dependencies. "

@@ -49,6 +49,11 @@ def test_values_are_read_from_the_folder_although_helmignore_leaves_them_out(tmp
 def test_a_reason_ends_without_an_empty_line(tmp_path: Path) -> None:
     found = messages(tmp_path, {"values.schema.json": "{", "templates/NOTES.txt": ""})
     assert [text.endswith("\n") for *_, text in found] == [False, False]
+    invalid = messages(tmp_path, {"values.schema.json": '{"$id": "#/a", "properties": {"a": {"$id": "#b"}}}'})
+    assert [text.rstrip("\n").endswith("does not match pattern '^[^#]*#?$'") for *_, text in invalid] == [True, True]
+    assert [text.endswith("\n") for *_, text in invalid] == [False, False]
+    forbidden = messages(tmp_path, {"values.schema.json": '{"properties": {"a": {"type": "string"}}}'})
+    assert [text.endswith("\n") for *_, text in forbidden] == [True, True]
 
 
 def test_values_that_cannot_be_parsed_have_one_reason(tmp_path: Path) -> None:

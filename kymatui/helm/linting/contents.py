@@ -35,8 +35,7 @@ def examine_values_file(examined: Examination) -> None:
         merged = coalesce_tables(dict(examined.values), values, merge=False)
         problem = validate(merged, schema)
         if problem:
-            # A list of problems ends with a newline, a single reason does not, as in helm's output.
-            examined.add(LintSeverity.ERROR, name, problem if problem.startswith("- ") else problem.rstrip("\n"))
+            examined.add(LintSeverity.ERROR, name, problem)
 
 
 def examine_dependencies(examined: Examination) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from kymatui.errors import HelmError
@@ -18,24 +18,21 @@ def check_schemas(node: ChartNode, values: Mapping[str, Any], folder: CodeFolder
 
     `folder` remembers the schemas that were accepted.
     """
-    if problems := _problems(node, values, folder):
-        last = problems.rstrip("\n").rpartition("\n")[2]
-        if not last.lstrip().startswith("- "):  # as in helm: lists end with a newline, single reasons do not
-            problems = problems.rstrip("\n")
-        raise HelmError(_HEADLINE + problems, hint="Correct the values, or use --skip-schema-validation.")
+    if problems := list(_problems(node, values, folder)):
+        text = "".join(problem if problem.endswith("\n") else f"{problem}\n" for problem in problems[:-1])
+        hint = "Correct the values, or use --skip-schema-validation."
+        raise HelmError(_HEADLINE + text + problems[-1], hint=hint)
 
 
-def _problems(node: ChartNode, values: Mapping[str, Any], folder: CodeFolder | None) -> str:
-    problems = ""
+def _problems(node: ChartNode, values: Mapping[str, Any], folder: CodeFolder | None) -> Iterator[str]:
     if node.chart.schema is not None and (problem := _problem(values, node.chart.schema, folder)):
-        problems = f"{node.name}:\n{problem}"
+        yield f"{node.name}:\n{problem}"
     for child in node.dependencies:
         inner = values.get(child.name)
         if isinstance(inner, dict):
-            problems += _problems(child, inner, folder)
+            yield from _problems(child, inner, folder)
         elif inner is not None:
-            problems += f"{child.name}:\ninvalid type for values: expected object (map), got {go_type(inner)}\n"
-    return problems
+            yield f"{child.name}:\ninvalid type for values: expected object (map), got {go_type(inner)}\n"
 
 
 def _problem(values: Mapping[str, Any], schema: bytes, folder: CodeFolder | None) -> str:

@@ -24,20 +24,23 @@ from kymatui.json_input import read_json
 
 
 def validate(values: Mapping[str, Any], schema: bytes) -> str:
-    """Return one line per error of the values, "" if they are valid."""
+    """Return one line per error of the values, "" if they are valid.
+
+    As in helm, errors of values end with a newline, and a single reason, such as an invalid schema, without.
+    """
     start_steps()
     try:
         validator = _remembered(schema) if len(schema) <= LARGEST_REMEMBERED else _validator(schema)
     except (ValueError, RecursionError) as error:
-        return f"{error}\n"
+        return str(error).rstrip("\n")
     try:
         errors = list(islice(validator.iter_errors(dict(values)), MOST_ERRORS))
     except RecursionError:
-        return "unable to validate schema: the schema goes round in a circle\n"
+        return "unable to validate schema: the schema goes round in a circle"
     except LimitError:
         raise
     except Exception as error:  # noqa: BLE001 - the library raises what its parts raise: references, patterns, numbers
-        return f"{_one_line(error)}\n"
+        return _one_line(error)
     return describe(errors) if errors else ""
 
 

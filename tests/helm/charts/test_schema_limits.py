@@ -14,7 +14,7 @@ from kymatui.helm.schemas import steps
 from kymatui.helm.schemas.quick_check import is_surely_valid
 from kymatui.helm.schemas.validating import validate
 
-TOO_MUCH = "the validation takes more than 20000 steps\n"
+TOO_MUCH = "the validation takes more than 20000 steps"
 OLD = "http://json-schema.org/draft-07/schema#"
 
 
