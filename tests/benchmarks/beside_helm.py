@@ -283,7 +283,7 @@ def message(text: str) -> str:
 
 def told(answer: Answer) -> tuple[list[str], list[bytes]]:
     """An error and the output without their order: Helm reports what a schema forbids in any."""
-    return sorted(re.split(r"\s*- at ", message(answer.err))), sorted(answer.out.splitlines())
+    return sorted(re.split(r"\s*- at ", message(answer.err))), sorted(re.split(rb"\s*- at |\n", answer.out))
 
 
 class Comparison:

@@ -77,3 +77,38 @@ def test_values_that_do_not_fit_a_dependency_end_the_check_of_templates(tmp_path
     }
     assert [where for _, where, _ in messages(tmp_path, files)] == ["templates/"]
     assert lint(tmp_path, {"sub": 7}).messages == ()
+
+
+@pytest.mark.parametrize(
+    ("lines", "problem"),
+    [
+        ("maintainers: [{name: a, email: 'a.b+c@x-y.example.org'}, {name: b, url: example.org/b}]", ""),
+        ("maintainers: [{name: a, email: '${A}@${A}.com'}]", "invalid email '${A}@${A}.com' for maintainer 'a'"),
+        ("maintainers: [{name: a, email: 'a@b'}]", "invalid email 'a@b' for maintainer 'a'"),
+        ("maintainers: [{name: a, email: 'a..b@c.de'}]", "invalid email 'a..b@c.de' for maintainer 'a'"),
+        ("maintainers: [{name: a, email: 'a@b.c1'}]", "invalid email 'a@b.c1' for maintainer 'a'"),
+        ("maintainers: [{name: a, url: 'example.org/a b'}]", "invalid url 'example.org/a b' for maintainer 'a'"),
+        ("maintainers: [{name: a, url: nowhere}]", "invalid url 'nowhere' for maintainer 'a'"),
+        ("sources: ['mailto:a@b.c', 'https://example.org']", ""),
+        ("sources: [example.org/a]", "invalid source URL 'example.org/a'"),
+        ("sources: ['https://${A}.org']", "invalid source URL 'https://${A}.org'"),
+        ("sources: ['https://a b/']", "invalid source URL 'https://a b/'"),
+    ],
+)
+def test_addresses_are_those_that_helm_accepts(tmp_path: Path, lines: str, problem: str) -> None:
+    expected = [(LintSeverity.ERROR, "Chart.yaml", problem)] if problem else []
+    assert messages(tmp_path, {"Chart.yaml": f"{META}{lines}\n", "templates/NOTES.txt": ""}) == expected
+
+
+def test_repeated_keys_of_chart_yaml_are_a_warning(tmp_path: Path) -> None:
+    (message,) = messages(tmp_path, {"Chart.yaml": f"{META}apiVersion: v2\n", "templates/NOTES.txt": ""})
+    reason = 'error converting YAML to JSON: yaml: unmarshal errors:\n  line 5: key "apiVersion" already set in map'
+    assert message == (
+        LintSeverity.WARNING,
+        "Chart.yaml",
+        f"failed to strictly parse chart metadata file\n\t{reason}",
+    )
+
+
+def test_a_folder_of_templates_that_helmignore_leaves_out_exists(tmp_path: Path) -> None:
+    assert messages(tmp_path, {".helmignore": ".keep\n", "templates/.keep": ""}) == []

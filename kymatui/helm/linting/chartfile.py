@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
-from urllib.parse import urlsplit
+from typing import Any, Final
 
 from kymatui.errors import HelmError
 from kymatui.helm.charts.metadata import FIELDS, NESTED_FIELDS, Metadata, read_into
+from kymatui.helm.functions.text.urls import parse as parse_url
 from kymatui.helm.govalues.text import from_bytes
 from kymatui.helm.govalues.types import go_type
 from kymatui.helm.linting.results import Examination, LintSeverity
@@ -16,6 +16,7 @@ from kymatui.helm.semver.constraints import parse_constraint
 from kymatui.helm.semver.versions import SemverError, parse_strict_version, parse_version
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.reading import load_yaml
+from kymatui.patterns import deferred
 
 
 def examine_chart_file(examined: Examination) -> None:
@@ -27,12 +28,20 @@ def examine_chart_file(examined: Examination) -> None:
         examined.add(LintSeverity.ERROR, "Chart.yaml", f"unable to parse YAML\n\t{error}")
         return
     fields = fields if isinstance(fields, dict) else {}
-    unknown = _unknown_field(fields)
-    if unknown:
-        reason = f'error unmarshaling JSON: while decoding JSON: json: unknown field "{unknown}"'
+    if reason := _strict_fault(examined.files["Chart.yaml"], fields):
         examined.add(LintSeverity.WARNING, "Chart.yaml", f"failed to strictly parse chart metadata file\n\t{reason}")
     for severity, text in _metadata_faults(metadata, fields):
         examined.add(severity, "Chart.yaml", text)
+
+
+def _strict_fault(data: bytes, fields: Mapping[str, Any]) -> str:
+    """Return Go's error for repeated keys, else for an unknown field; "" if there are none."""
+    try:
+        load_yaml(from_bytes(data), strict=True)
+    except YamlError as error:
+        return str(error)
+    unknown = _unknown_field(fields)
+    return f'error unmarshaling JSON: while decoding JSON: json: unknown field "{unknown}"' if unknown else ""
 
 
 def _unknown_field(fields: Mapping[str, Any]) -> str:
@@ -105,9 +114,9 @@ def _people_faults(metadata: Metadata) -> Iterator[str]:
     for person in metadata.maintainers:
         if not person.name or person.name == "\0":
             yield "each maintainer requires a name" if not person.name else "a maintainer entry is empty"
-        elif person.email and not re.fullmatch(r"[^@\s]+@[^@\s]+\.[^@\s]+", person.email):
+        elif person.email and not _EMAIL.fullmatch(person.email):
             yield f"invalid email '{person.email}' for maintainer '{person.name}'"
-        elif person.url and not (_is_url(person.url) or _is_url(f"http://{person.url}")):
+        elif person.url and not _is_address(person.url):
             yield f"invalid url '{person.url}' for maintainer '{person.name}'"
         else:
             continue
@@ -118,10 +127,34 @@ def _people_faults(metadata: Metadata) -> Iterator[str]:
             break
 
 
+_WIDE: Final = "\\u00a0-\\ud7ff\\uf900-\\ufdcf\\ufdf0-\\uffef"
+_ATOM: Final = rf"[\w!#$%&'*+/=?^`{{|}}~{_WIDE}-]+"
+_EMAIL: Final = deferred(
+    rf"(?:{_ATOM}(?:\.{_ATOM})*|\"[^\"\\\r\n]*\")@"
+    rf"[a-zA-Z0-9{_WIDE}](?:[\w.~{_WIDE}-]*[a-zA-Z0-9{_WIDE}])?\."
+    rf"[a-zA-Z{_WIDE}](?:[\w~{_WIDE}-]*[a-zA-Z{_WIDE}])?\.?",
+    re.ASCII,
+)
+_HOST: Final = r"\[[0-9a-fA-F:.]+\]|[a-zA-Z0-9\u00a1-\uffff](?:[\w.\u00a1-\uffff-]*[a-zA-Z0-9\u00a1-\uffff])?"
+_ADDRESS: Final = deferred(
+    rf"(?:(?:ftp|tcp|udp|wss?|https?)://)?(?:\S+@)?(?:{_HOST})\.?(?::[0-9]{{1,5}})?(?:[/?#]\S*)?", re.ASCII
+)
+
+
 def _is_url(text: str) -> bool:
-    """Return whether the text is a URL: a scheme followed by a host or path."""
+    """Return whether the text is a URL with a scheme, which Go can parse."""
     try:
-        parts = urlsplit(text)
+        return bool(parse_url(text).scheme)
     except ValueError:
         return False
-    return bool(parts.scheme) and bool(parts.netloc or parts.path) and ":" in text
+
+
+def _is_address(text: str) -> bool:
+    """Return whether the text is a URL with or without a scheme, as helm accepts it of maintainers."""
+    try:
+        url = parse_url(f"http://{text}" if ":" in text and "://" not in text else text)
+    except ValueError:
+        return False
+    if not 3 < len(text) < 2083 or text.startswith(".") or url.host.startswith("."):
+        return False
+    return bool(url.host or not url.path or "." in url.path) and _ADDRESS.fullmatch(text) is not None

@@ -26,7 +26,8 @@ from kymatui.helm.yaml.reading import load_yaml
 
 def examine_templates(examined: Examination) -> None:
     where = "templates/"
-    if not any(name.startswith("templates/") for name in examined.files):
+    folder = examined.path / "templates"  # counts also where .helmignore leaves out all that is in it
+    if not any(name.startswith("templates/") for name in examined.files) and not folder.is_dir():
         examined.add(LintSeverity.WARNING, where, "directory does not exist")
         return
     try:
