@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol
 from msgspec.structs import replace
 
 from kymatui.actions.session import Session
-from kymatui.domain.audit.findings import Inspection, InstallationRecord, InventoryOwner, MissingPermission
+from kymatui.domain.audit.findings import Inspection, InstallationRecord, InventoryOwner
 from kymatui.domain.audit.fleet_rules import unreachable_finding
 from kymatui.domain.audit.ignores import IgnoreEntry
 from kymatui.domain.audit.kyma_rules import unread_findings
@@ -24,6 +24,7 @@ from kymatui.domain.kyma.kymas import read_kyma
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.domain.remote.runtime_pair import RuntimePair
 from kymatui.domain.remote.watcher_chains import WatcherChain
+from kymatui.domain.rights import MissingPermission
 from kymatui.domain.snapshot.cluster_index import INVENTORY_FEED, RELEASE_FEED
 from kymatui.domain.snapshot.missing_lists import gap_of
 from kymatui.domain.snapshot.snapshots import Object, ReadCache, Snapshot

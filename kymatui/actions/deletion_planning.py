@@ -14,13 +14,13 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit
 from kymatui.domain.ownership import Owner, OwnerKind
+from kymatui.domain.rights import RequiredPermission
 from kymatui.domain.snapshot.cluster_index import index_cluster
-from kymatui.engine.cluster.concurrency import WIDTH, run_for_each
+from kymatui.engine.cluster.concurrency import WIDTH
+from kymatui.engine.cluster.request_scope import missing_permissions, note_permission, optional_requests
 from kymatui.engine.deletion.deletion_state import DeletionState, ManagedBy, ModuleCRHandling, NextStep
 from kymatui.engine.deletion.uninstall_plan import DeletionScope
 from kymatui.engine.inventory.crd_holders import find_crd_holders
-from kymatui.engine.plans.plan import RequiredPermission
-from kymatui.errors import NotFoundError
 
 if TYPE_CHECKING:
     from kymatui.actions.ports import DeletionPort
@@ -63,6 +63,7 @@ def read_deletion(port: DeletionPort, request: DeletionRequest, companions: tupl
 
 def missing_rights(port: DeletionPort, state: DeletionState, *, edits_kyma: bool) -> Iterator[RequiredPermission]:
     """Yield the permissions that the deletion needs and the user lacks."""
+    _note_backup(state)
     if state.managed_by is ManagedBy.KYMA and state.requested and edits_kyma:
         proposal = port.edits.propose(ModuleEdit(EditVerb.DISABLE, state.module))
         if proposal.edit is not None and not port.edits.may_write(proposal):
@@ -79,6 +80,14 @@ def missing_rights(port: DeletionPort, state: DeletionState, *, edits_kyma: bool
         yield from _undeletable(port.manifests_on, [state.manifest])
 
 
+def _note_backup(state: DeletionState) -> None:
+    """Note that the backup reads what the deletion deletes."""
+    refs = [instance.ref for instance in state.remaining.instances if not instance.stays]
+    refs += [step.ref for step in state.uninstall.deletions] if state.uninstall is not None else []
+    for ref in refs:
+        note_permission("get", ref.kind, ref.namespace, ref.name)
+
+
 def with_shared_crds(port: DeletionPort, state: DeletionState) -> DeletionState:
     """Return the state refused if lifecycle-manager would delete a CRD that another installation has, too.
 
@@ -92,7 +101,8 @@ def with_shared_crds(port: DeletionPort, state: DeletionState) -> DeletionState:
     names = [ref.name for ref in state.definitions]
     own = index_cluster(port.snapshot(), cache=port.cache).manifests.values()
     manifests = [described.raw for described in own]
-    holders = find_crd_holders(port.cluster, names, (manifest,), threading.Event(), WIDTH, manifests)
+    with optional_requests():
+        holders = find_crd_holders(port.cluster, names, (manifest,), threading.Event(), WIDTH, manifests)
     shared = [f"CRD {name}: {holders.reason(name)}" for name in names if name in holders.names]
     if shared:
         words = f"{state.keeper} deletes CRDs of {state.module} with all their objects, but {'; '.join(shared)}"
@@ -104,13 +114,4 @@ def with_shared_crds(port: DeletionPort, state: DeletionState) -> DeletionState:
 
 
 def _undeletable(cluster: Cluster, refs: Iterable[ObjectRef]) -> Iterator[RequiredPermission]:
-    rights = list(dict.fromkeys(RequiredPermission("delete", ref.kind, ref.namespace) for ref in refs))
-
-    def is_allowed(right: RequiredPermission) -> bool:
-        try:
-            return cluster.allowed(right.verb, right.kind, right.namespace)
-        except NotFoundError:  # a kind that is no longer served has no objects
-            return True
-
-    allowed = run_for_each(rights, is_allowed, threading.Event())
-    yield from (right for right, may in zip(rights, allowed, strict=True) if not may)
+    yield from missing_permissions(cluster, (RequiredPermission("delete", ref.kind, ref.namespace) for ref in refs))

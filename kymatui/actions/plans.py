@@ -85,7 +85,7 @@ class DeletionPlan(Struct, frozen=True):
 def refuse_missing_rights(state: DeletionState) -> None:
     """Raise RefusedError where the user lacks a permission that the deletion needs."""
     if state.missing:
-        raise missing_rights_error(f"{state.module} cannot be deleted", state.missing)
+        raise missing_rights_error(f"{state.module} cannot be deleted", state.missing, "delete", state.module)
 
 
 def refuse(state: DeletionState, request: DeletionRequest) -> None:

@@ -13,7 +13,10 @@ from kymatui.cli.output.printing import example_as_started
 from kymatui.errors import nearest_names
 
 GROUPS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
-    ("read a cluster", ("catalog", "module", "checks", "versions", "events", "logs", "drift", "audit", "diagnose")),
+    (
+        "read a cluster",
+        ("catalog", "module", "checks", "versions", "events", "logs", "drift", "audit", "rights", "diagnose"),
+    ),
     (
         "change what the Kyma requests",
         ("enable", "disable", "channel", "policy", "manage", "unmanage", "label", "edit"),
@@ -67,6 +70,12 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "kymatui audit --module keda --rule drift.fields",
         "kymatui audit explain image.tag         # what a rule means; `kymatui audit rules` lists them",
         "kymatui audit --remote                  # a whole fleet",
+    ),
+    "rights": (
+        "kymatui rights                          # the lists that you may not read",
+        "kymatui rights enable keda -o yaml      # the Role that lets you enable it, for an administrator",
+        "kymatui rights install keda --as jane   # of another user, as an administrator",
+        "kymatui rights delete keda --options=--cascade",
     ),
     "diagnose": (
         "kymatui diagnose keda                   # objects, events, logs, rights; secrets are hidden",

@@ -144,6 +144,12 @@ COMMANDS: tuple[CommandEntry, ...] = (
         "kymatui.cli.commands.fleet.watchers",
         reads,
     ),
+    CommandEntry(
+        "rights",
+        "print what you may not do, and the Role that would allow it",
+        "kymatui.cli.commands.inspect.rights",
+        reads,
+    ),
     CommandEntry("audit", "report problems of a cluster, rule by rule", "kymatui.cli.commands.inspect.audit", reads),
     CommandEntry("enable", "enable a module in the Kyma", "kymatui.cli.commands.modules.kyma_edit:ENABLE", writes),
     CommandEntry(

@@ -95,7 +95,7 @@ def test_several_lists_that_may_not_be_read_are_one_line_in_every_command(
     cluster.refusals = {name: 403 for kind in (MANIFESTS, METAS) for name in (kind, f"{kind}/{NAMESPACE}")}
     main([*command, "--kubeconfig", kubeconfig])
     (line,) = [line for line in capsys.readouterr().err.splitlines() if "may not list" in line]
-    assert line.startswith("kymatui: you may not list 2 kinds; ")
+    assert line.startswith("kymatui: you may not list 2 kinds, so versions and states are partly unknown. ")
     cluster.refusals = {MANIFESTS: 403, METAS: 403}
     main([*command, "-n", NAMESPACE, "--kubeconfig", kubeconfig])
     lines = [line for line in capsys.readouterr().err.splitlines() if f"the namespace {NAMESPACE} may be read" in line]

@@ -89,7 +89,7 @@ def test_an_edit_that_needs_a_deletion_is_refused_without_the_right_to_delete(ru
         for words in (("--dry-run",), ("--yes", "--no-backup")):
             status, _, err = run("disable", "serverless", "--cascade", *words, "--as", "jane")
             assert (status, "you may not delete Function" in err) == (2, True), err
-            assert "ask for these rights" in err
+            assert "`kymatui rights delete" in err
         assert run("disable", "istio", "--dry-run", "--as", "jane")[0] == 0
     assert len(cluster.list(FUNCTION)) == 3
 

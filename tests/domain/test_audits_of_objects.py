@@ -13,13 +13,13 @@ from kymatui.domain.audit.findings import (
     Inspection,
     InstallationRecord,
     InventoryOwner,
-    MissingPermission,
 )
 from kymatui.domain.audit.report import audit
 from kymatui.domain.kubernetes.managed_fields import field_writers, format_path, owned_value
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.privileges import find_privileges
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.rights import MissingPermission
 from kymatui.domain.snapshot.snapshots import Snapshot
 from tests.domain.builders import (
     NOW,

@@ -185,8 +185,12 @@ def test_a_table_says_on_standard_error_what_may_not_be_read(
     found = capsys.readouterr()
     assert "alpha" in found.out
     (line,) = found.err.splitlines()
-    assert "you may not list 7 kinds" in line
-    assert "`kymatui catalog -o json` has the reason for each list" in line
+    assert "you may not list 7 kinds, so versions and states are partly unknown" in line
+    assert "`--verbose` lists them, `kymatui rights` prints the Role." in line
+    words = ["--read-only", "--kubeconfig", str(cluster.kubeconfig_of_viewer()), "catalog", "--verbose"]
+    assert main(words) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert len([line for line in lines if line.startswith("kymatui: you may not list ")]) == 7
     assert main(["--read-only", "--kubeconfig", str(cluster.kubeconfig_of_viewer()), "catalog", "-o", "json"]) == 0
     lists = json.loads(capsys.readouterr().out)["lists"]
     for name in (MANIFESTS, "deployments.apps"):

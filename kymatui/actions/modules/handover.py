@@ -17,6 +17,7 @@ from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma_edit.module_edit import ModuleEdit
 from kymatui.domain.ownership import applying_keeper
 from kymatui.engine.cluster.concurrency import run_for_each
+from kymatui.engine.cluster.request_scope import optional_requests
 from kymatui.engine.inventory import ownership_marks
 from kymatui.engine.inventory.inventory_store import ApplySetStore
 from kymatui.errors import CancelledError, ForbiddenError, KymatuiError
@@ -79,7 +80,8 @@ def handover_summary(known: Inventory, ended: HandoverResult, keeper: Actor) -> 
 def planned_handover(port: HandoverPort, toggle: ModuleEdit) -> str:
     """Return what becomes of what is installed directly when the edit is made; "" where nothing is."""
     try:
-        inventories = find_handovers(port, toggle.module)
+        with optional_requests():
+            inventories = find_handovers(port, toggle.module)
     except KymatuiError as error:
         return f"{toggle.module}: it is unknown whether kymatui installed it: {error}"
     return "; ".join(f"{toggle.module} {known.version}: {handover_notice(known, port.keeper)}" for known in inventories)

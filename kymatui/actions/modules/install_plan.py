@@ -188,8 +188,8 @@ def install_intent(port: InstallPort, request: InstallRequest, cluster: Cluster 
 
     `cluster` is the port's, where the caller remembers what is read of it.
     """
-    require_unmanaged(port, request.module, direct=request.direct)
     as_is = request.adoption is Adoption.AS_IS
+    require_unmanaged(port, request.module, direct=request.direct, adopts=as_is)
     bundle, associated = _bundle(port, _present(port, request) if as_is else request, cluster or port.cluster)
     return Intent(
         bundle,
@@ -204,12 +204,12 @@ def install_intent(port: InstallPort, request: InstallRequest, cluster: Cluster 
     )
 
 
-def require_unmanaged(port: InstallPort, module: str, *, direct: bool) -> None:
+def require_unmanaged(port: InstallPort, module: str, *, direct: bool, adopts: bool = False) -> None:
     """Raise RefusedError where lifecycle-manager has the module, or nobody can tell and `direct` does not insist."""
     snapshot, catalog = port.snapshot(), read_catalog(port, module)
     row = catalog.row(module)
     keeper = detect_management(snapshot).keeper
-    against = list(install_refusals(catalog, module, row, snapshot.feeds, direct=direct, keeper=keeper))
+    against = list(install_refusals(catalog, module, row, snapshot.feeds, direct=direct, adopts=adopts, keeper=keeper))
     if against:
         raise RefusedError("; ".join(against), hint="no changes made")
 

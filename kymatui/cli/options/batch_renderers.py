@@ -11,8 +11,8 @@ from kymatui.actions.batch import BatchJob, Items, Plan, Result
 from kymatui.cli.options.direct_install import cancellable, confirm
 from kymatui.cli.options.recorded_jobs import recorded_job
 from kymatui.cli.output.plan_changes import plan_document
-from kymatui.cli.output.printing import print_text
-from kymatui.errors import KymatuiError, RefusedError, UnknownNameError
+from kymatui.cli.output.printing import print_message, print_text
+from kymatui.errors import ForbiddenError, KymatuiError, RefusedError, UnknownNameError
 
 if TYPE_CHECKING:
     from kymatui.cli.output.batch_view import BatchView
@@ -38,6 +38,10 @@ class CommandRenderer(Generic[Plan, Result]):
     def show(self, items: Items[Plan, Result], outcome: str) -> None:
         self.display(items, outcome)
         self._print_notices(items)
+        try:
+            self.view.require_rights([item for item in items if item.is_pending])
+        except ForbiddenError as error:
+            print_message(f"the plan cannot be applied: {error}", error.hint)
         if any(item.refusal for item in items):
             raise self.view.failure(items)
 

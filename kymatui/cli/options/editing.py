@@ -16,6 +16,7 @@ from kymatui.cli.output.printing import print_line
 from kymatui.cli.session_arguments import is_remote, open_configured_pair, open_configured_session, session_options_of
 from kymatui.domain.kubernetes.terminal_text import with_subject
 from kymatui.domain.kyma_edit.module_edit import EditVerb
+from kymatui.domain.rights import role_hint
 from kymatui.errors import ForbiddenError, UnreachableError
 
 if TYPE_CHECKING:
@@ -84,9 +85,14 @@ def require_rights(session: Session, toggling: ClusterKymaEdits, proposal: EditP
         assert proposal.edit is not None
         raise ForbiddenError(
             f"you may not patch {proposal.edit.kyma} in {session.name}",
-            hint="--dry-run prints the plan",
+            hint=_rights_hint(proposal),
             status=403,
         )
+
+
+def _rights_hint(proposal: EditProposal | LabelProposal) -> str:
+    toggle = getattr(proposal, "toggle", None)
+    return role_hint(toggle.verb.value, toggle.module) if toggle is not None else role_hint("label")
 
 
 def plan_json(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
@@ -25,6 +25,7 @@ from kymatui.errors import KymatuiError, ServerError, UnreachableError
 if TYPE_CHECKING:
     from kymatui.actions.session import Session
     from kymatui.domain.catalog.rows import Catalog, ModuleRow
+    from kymatui.domain.kyma.problems import Problem
     from kymatui.domain.snapshot.snapshots import Feed, Snapshot
 
 _PAUSE = 0.2  # a burst of changes is printed once
@@ -32,8 +33,9 @@ _LOOK = 0.5  # seconds until a list is looked at again
 
 
 def configure_reading(parser: argparse.ArgumentParser) -> None:
-    """Add how a list is printed, `--timeout`, the cluster options and those of two clusters."""
+    """Add how a list is printed, `--verbose`, `--timeout`, the cluster options and those of two clusters."""
     add_list_output(parser)
+    parser.add_argument("--verbose", "-v", action="store_true", help="name each kind that you may not list, and why")
     configure_listing(parser)
 
 
@@ -51,13 +53,21 @@ def follow(args: argparse.Namespace, answer: Callable[[Catalog], tuple[str, int]
         for catalog in catalogs:
             text, status = answer(catalog)
             printer.put(text)
-            note_missing_lists(printer, catalog)
+            note_missing_lists(printer, catalog, verbose=args.verbose)
     return status
 
 
-def note_missing_lists(printer: ListPrinter, catalog: Catalog) -> None:
+def missing_list_problems(catalog: Catalog, *, verbose: bool) -> tuple[Sequence[Problem], Sequence[Problem]]:
+    """Return the problems of lists that did not come, as one unless `verbose`, and the others without a module."""
+    if not verbose:
+        return catalog.problems_of_no_module
+    lists, others = catalog.problems_by_list
+    return tuple(lists.values()), others
+
+
+def note_missing_lists(printer: ListPrinter, catalog: Catalog, *, verbose: bool) -> None:
     """Say once which lists did not come and what is unknown without them; for scripts too, on standard error."""
-    lists, others = catalog.problems_of_no_module
+    lists, others = missing_list_problems(catalog, verbose=verbose)
     problems = (*lists, *(problem for problem in others if problem.ref is None))
     printer.note(*(sanitize(problem.text) for problem in problems if problem.counts))
 

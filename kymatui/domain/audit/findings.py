@@ -11,6 +11,7 @@ from msgspec import Struct, field
 from kymatui.domain.catalog.rows import Catalog
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.problems import Actor, Severity
+from kymatui.domain.rights import MissingPermission
 from kymatui.domain.snapshot.snapshots import Object, Snapshot
 
 # The objects and permissions that an audit reads in addition to the catalog.
@@ -43,16 +44,6 @@ class InstallationRecord(Struct, frozen=True):
     def owner(self) -> str:
         """Return the owner's name."""
         return self.keeper.value if self.by is InventoryOwner.KEEPER else self.by.value
-
-
-class MissingPermission(Struct, frozen=True):
-    """A permission that the user lacks, and the operation that needs it."""
-
-    verb: str
-    resource: str
-    namespace: str
-    needed_for: str
-    module: str = ""
 
 
 class Inspection(Struct, frozen=True):

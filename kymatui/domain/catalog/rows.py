@@ -362,6 +362,12 @@ class Catalog(Struct, frozen=True, dict=True):
 
         Several lists are one problem: a user of one namespace knows why.
         """
+        lists, others = self.problems_by_list
+        return self._joined(lists), others
+
+    @property
+    def problems_by_list(self) -> tuple[Mapping[str, Problem], tuple[Problem, ...]]:
+        """Return the problems of lists that you may not read, or not read whole, by list, and the others."""
         lists: dict[str, Problem] = {}
         others: list[Problem] = []
         for problem in self.problems:
@@ -371,8 +377,14 @@ class Catalog(Struct, frozen=True, dict=True):
                 lists[name] = problem
             elif not problem.module:
                 others.append(problem)
+        return lists, tuple(others)
+
+    def _joined(self, lists: Mapping[str, Problem]) -> tuple[Problem, ...]:
+        """Return several problems of lists as one."""
         if len(lists) < 2:
-            return tuple(lists.values()), tuple(others)
+            return tuple(lists.values())
+        from kymatui.domain.rights import LISTS_MISSING  # few commands have several such lists
+
         forbidden = [name for name in lists if self.feeds[name].state is FeedState.FORBIDDEN]
         narrowed = [name for name in lists if self.feeds[name].state is FeedState.LIVE]
         messages = {self.feeds[name].message for name in narrowed}
@@ -382,9 +394,8 @@ class Catalog(Struct, frozen=True, dict=True):
             parts.append(f"{reason} ({format_count(len(narrowed), 'list')})")
         if forbidden:
             parts.append(f"you may not list {forbidden[0] if len(forbidden) == 1 else f'{len(forbidden)} kinds'}")
-        parts.append("versions and states are partly unknown; `kymatui catalog -o json` has the reason for each list")
         severity = min((problem.severity for problem in lists.values()), key=list(Severity).index)
-        return (Problem(severity, "; ".join(parts), Actor.CLUSTER),), tuple(others)
+        return (Problem(severity, f"{'; '.join(parts)}, {LISTS_MISSING}", Actor.CLUSTER),)
 
     @property
     def problem_count(self) -> int:

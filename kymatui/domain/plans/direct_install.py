@@ -93,20 +93,19 @@ def install_refusals(
     feeds: Mapping[str, Feed],
     *,
     direct: bool,
+    adopts: bool = False,
     keeper: ClusterManager = ClusterManager.LIFECYCLE_MANAGER,
 ) -> Iterator[str]:
     """Yield the reasons against a direct installation.
 
-    `direct` means that the user insists, `keeper` is the cluster's manager. A module that lifecycle-manager manages
-    is never installed directly, because both would write the same objects. An unknown manager counts as
-    lifecycle-manager unless the user insists.
+    `direct` means that the user insists; with `adopts` that does not help against missing lists. `keeper` is the
+    cluster's manager. A module that lifecycle-manager manages is never installed directly, because both would write
+    the same objects. An unknown manager counts as lifecycle-manager unless the user insists.
     """
-    if not direct and (unseen := list(unknown_lists(feeds))):
+    if (adopts or not direct) and (unseen := list(unknown_lists(feeds))):
         lists = ", ".join(f"{kind} ({why})" for kind, why in unseen)
-        yield (
-            f"it is unknown whether lifecycle-manager manages {name}: {lists} "
-            "(retry, or use --direct if you know that it does not)"
-        )
+        advice = f"`kymatui rights adopt {name}`" if adopts else "retry, or use --direct if you know that it does not"
+        yield f"it is unknown whether lifecycle-manager manages {name}: {lists} ({advice})"
     if row is None:
         return
     if row.managed or row.mandatory:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import threading
@@ -19,6 +20,7 @@ from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import Policy
 from kymatui.domain.ownership import LABEL_PART_OF, OwnerKind
+from kymatui.domain.rights import RequiredPermission, role_hint
 from kymatui.engine.bundles.bundle import Bundle, BundleHook, ChartRelease
 from kymatui.engine.cluster.concurrency import WIDTH, run_for_each
 from kymatui.engine.cluster.kind_order import (
@@ -40,6 +42,7 @@ from kymatui.engine.cluster.ports import (
     refuse_another_cluster,
 )
 from kymatui.engine.cluster.read_once import read_once
+from kymatui.engine.cluster.request_scope import missing_permissions, note_bodies, note_permission, optional_requests
 from kymatui.engine.cluster.retries import DEFAULT_RETRY, RetryPolicy
 from kymatui.engine.deletion.prune_plan import prune_steps
 from kymatui.engine.dryrun.preview import (
@@ -52,7 +55,7 @@ from kymatui.engine.dryrun.preview import (
 )
 from kymatui.engine.inventory.inventory_store import CONFIG_MAP, ApplySetStore, refuse_other_kind
 from kymatui.engine.inventory.ownership_marks import bundle_owner, with_ownership_marks
-from kymatui.engine.inventory.release_store import SECRET, read_inventory, require_storable
+from kymatui.engine.inventory.release_store import SECRET, ReleaseStore, require_storable
 from kymatui.engine.jobs.wait import is_deleted_when_done
 from kymatui.engine.plans.diff import diff_objects
 from kymatui.engine.plans.plan import (
@@ -61,7 +64,6 @@ from kymatui.engine.plans.plan import (
     Intent,
     ObservedVersion,
     Plan,
-    RequiredPermission,
     Step,
     bundle_digest,
     list_grants,
@@ -117,12 +119,15 @@ def read_previous_inventory(cluster: Cluster, clock: Clock, bundle: Bundle) -> I
     Raises ForbiddenError that names the source and its first object.
     """
     try:
-        try:
-            return read_inventory(cluster, clock, bundle.name, bundle.namespace)
-        except ForbiddenError:
-            if bundle.release is not None:
-                raise
-            return ApplySetStore(cluster, bundle.name, bundle.namespace).read()
+        inventory = ApplySetStore(cluster, bundle.name, bundle.namespace).read()
+        if inventory is not None:
+            return inventory
+        releases = ReleaseStore(cluster, bundle.name, bundle.namespace, clock.now)
+        if bundle.release is not None:
+            return releases.read()
+        with optional_requests(), contextlib.suppress(ForbiddenError):
+            return releases.read()
+        return None
     except ForbiddenError as error:
         first = [str(read_ref(body)) for body in (*bundle.crds, *bundle.objects)][:1]
         what = ", ".join((bundle.origin.address or bundle.name, *first))
@@ -276,7 +281,8 @@ class Planner:
         """Return whether a namespace exists; assume so if the user may not read it."""
         if namespace not in self._there:
             try:
-                live = self._cluster.get(ObjectRef(NAMESPACE, "", namespace))
+                with optional_requests():
+                    live = self._cluster.get(ObjectRef(NAMESPACE, "", namespace))
             except ForbiddenError:
                 live = {"metadata": {}}
             self._there[namespace] = live is not None
@@ -293,7 +299,9 @@ class Planner:
 
         def read(kind: GroupVersionKind) -> list[Object]:
             try:
-                return self._cluster.list(kind, labels=f"{LABEL_PART_OF}={self._mine.name}", with_managed_fields=True)
+                with optional_requests():
+                    marks = f"{LABEL_PART_OF}={self._mine.name}"
+                    return self._cluster.list(kind, labels=marks, with_managed_fields=True)
             except ForbiddenError:
                 return []  # they are then read one by one
 
@@ -397,22 +405,25 @@ class Planner:
 
     def _missing(self, steps: Sequence[Step]) -> Iterator[RequiredPermission]:
         """Yield the permissions that the plan needs and the user lacks."""
-        permissions = list(dict.fromkeys(self._required_permissions(steps)))
-        if not any(step.action in _WRITING for step in steps):
-            return
-        allowed = run_for_each(
-            permissions,
-            lambda right: self._cluster.allowed(right.verb, right.kind, right.namespace),
-            self._cancel,
-            self._width,
-        )
-        yield from (right for right, allowed in zip(permissions, allowed, strict=True) if not allowed)
+        if any(step.action in _WRITING for step in steps):
+            note_bodies((*self._bundle.objects, *self._bundle.crds))
+            needed = self._required_permissions(steps)
+            yield from missing_permissions(self._cluster, needed, self._cancel, self._width)
+            self._note_run(steps)
+
+    def _note_run(self, steps: Sequence[Step]) -> None:
+        """Note what the run needs beside the writes of the plan: it reads what it has written, and waits for it."""
+        note_permission("delete", LEASE, self._bundle.namespace)
+        for step in steps:
+            if step.action in _WRITING:
+                is_secret = (step.ref.kind.group, step.ref.kind.kind) == ("", "Secret")
+                note_permission("get", step.ref.kind, step.ref.namespace, step.ref.name if is_secret else "")
 
     def _required_permissions(self, steps: Sequence[Step]) -> Iterator[RequiredPermission]:
         namespace = self._bundle.namespace
         kept = SECRET if self._bundle.release is not None else CONFIG_MAP
         yield from (RequiredPermission(verb, kept, namespace) for verb in ("create", "patch"))
-        yield from (RequiredPermission(verb, LEASE, namespace) for verb in ("create", "update"))
+        yield from (RequiredPermission(verb, LEASE, namespace) for verb in ("get", "create", "update"))
         for hook in self._bundle.hooks:
             ref = read_ref(hook.body)
             yield from (RequiredPermission(verb, ref.kind, ref.namespace) for verb in ("create", "delete"))
@@ -517,13 +528,14 @@ def plan_refusal(plan: Plan) -> RefusedError | None:
         owners = dict.fromkeys(conflict.manager for step in plan.blockers for conflict in step.conflicts)
         force = f"; use --force to become the owner of the fields of {', '.join(owners)}" if owners else ""
         return RefusedError(f"{refused}: {'; '.join(group_reasons(plan.blockers))}", hint=f"no changes made{force}")
-    return missing_rights_error(refused, plan.missing) if plan.missing else None
+    action, module = ("adopt" if plan.intent.adopt else plan.verb), plan.intent.module
+    return missing_rights_error(refused, plan.missing, action, module) if plan.missing else None
 
 
-def missing_rights_error(refused: str, missing: Iterable[RequiredPermission]) -> RefusedError:
-    """Return the refusal of what needs permissions that the user lacks."""
+def missing_rights_error(refused: str, missing: Iterable[RequiredPermission], action: str, module: str) -> RefusedError:
+    """Return the refusal of an action on a module that needs permissions that the user lacks."""
     rights = ", ".join(map(str, missing))
-    return RefusedError(f"{refused}: you may not {rights}", hint="ask for these rights; no changes made")
+    return RefusedError(f"{refused}: you may not {rights}", hint=role_hint(action, module))
 
 
 def plan_title(plan: Plan) -> str:

@@ -11,6 +11,7 @@ from kymatui.domain.kyma.kymas import Kyma, read_kyma
 from kymatui.domain.kyma_edit.entry_patch import EntryChange, KymaEdit, edit_entry
 from kymatui.domain.kyma_edit.label_edit import LabelEdit, label_edit
 from kymatui.engine.cluster.ports import Cluster, Object, PatchKind
+from kymatui.engine.cluster.request_scope import optional_requests
 from kymatui.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError, RefusedError
 
 ATTEMPTS: Final = 5  # retries while other parts of the Kyma change
@@ -119,7 +120,8 @@ def refuse_kyma_managed(cluster: Cluster, module: str) -> str:
     if not kinds:
         return ""
     try:
-        kymas = cluster.list(kinds[0].gvk)
+        with optional_requests():
+            kymas = cluster.list(kinds[0].gvk)
     except ForbiddenError as error:
         return f"it is unknown whether a Kyma requests {module}: {error}"
     for raw in kymas:

@@ -19,6 +19,7 @@ from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.logs.log_query import LogQuery
 from kymatui.domain.plans.cluster_target import ClusterName
+from kymatui.engine.cluster.request_scope import optional_requests
 from kymatui.errors import ClusterError, RefusedError
 from kymatui.structs import repr_without
 
@@ -391,7 +392,8 @@ _SYSTEM: Final = ObjectRef(GroupVersionKind("", "v1", "Namespace"), "", "kube-sy
 def cluster_identity(cluster: Cluster) -> str:
     """Return the uid of kube-system, which identifies a cluster; "" without permission."""
     try:
-        namespace = cluster.get(_SYSTEM)
+        with optional_requests():
+            namespace = cluster.get(_SYSTEM)
     except ClusterError:  # without an identity, clusters are compared by their names
         return ""
     return str(namespace["metadata"].get("uid") or "") if namespace is not None else ""

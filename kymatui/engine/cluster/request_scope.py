@@ -1,6 +1,6 @@
-"""What bounds the requests of one reconciliation, wherever in its threads they are made.
+"""What bounds and records the requests of one run, wherever in its threads they are made.
 
-The scope is a context variable: transports read it before they send, and `run_for_each` hands it to its threads.
+Scope and record are context variables: clusters read them before they send, `run_for_each` hands them to its threads.
 """
 
 from __future__ import annotations
@@ -9,17 +9,18 @@ import contextlib
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from msgspec import Struct, field
 
-from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.errors import NotFoundError
 
 if TYPE_CHECKING:
-    pass
+    from kymatui.domain.rights import GrantedRequest, RequiredPermission
 
 
 class WriteTerm(Protocol):
@@ -91,3 +92,141 @@ class TokenBucket:
             self._at = now
             self._tokens -= 1.0
             return max(0.0, -self._tokens / self._rate.qps)
+
+
+# The permissions of an action: which requests it makes, and which of them the server allows.
+
+
+class PermissionRecord:
+    """The permissions that the requests of a block needed, in their order; threads may share it.
+
+    needed    the permissions of requests that the action cannot do without
+    optional  those of requests that may be refused: parts of the plan are then unknown
+    plurals   the plural names of kinds whose CRDs the block writes, and which the cluster may not serve yet
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._needed: dict[RequiredPermission, None] = {}
+        self._optional: dict[RequiredPermission, None] = {}
+        self.plurals: dict[tuple[str, str], str] = {}
+
+    @property
+    def needed(self) -> tuple[RequiredPermission, ...]:
+        with self._lock:
+            return tuple(self._needed)
+
+    @property
+    def optional(self) -> tuple[RequiredPermission, ...]:
+        with self._lock:
+            return tuple(permission for permission in self._optional if permission not in self._needed)
+
+    def add(self, permission: RequiredPermission, *, is_optional: bool = False) -> None:
+        with self._lock:
+            (self._optional if is_optional else self._needed).setdefault(permission)
+
+    def add_body(self, body: Mapping[str, Any]) -> None:
+        """Add what writing this object grants to others, and the name of the kind that it defines."""
+        from kymatui.domain.kubernetes.json_reader import JsonReader
+        from kymatui.domain.rights import granting_permissions
+
+        for permission in granting_permissions(body):
+            self.add(permission)
+        if body.get("kind") == "CustomResourceDefinition":
+            spec = JsonReader(body).child("spec")
+            names = spec.child("names")
+            self.plurals[spec.text("group"), names.text("kind")] = names.text("plural")
+
+
+_RECORD: ContextVar[PermissionRecord | None] = ContextVar("permission_record", default=None)
+_IS_OPTIONAL: ContextVar[bool] = ContextVar("optional_requests", default=False)
+
+
+@contextlib.contextmanager
+def recorded_permissions() -> Iterator[PermissionRecord]:
+    """Record what the requests of this thread, and of the threads that it starts with its context, need."""
+    record = PermissionRecord()
+    token = _RECORD.set(record)
+    try:
+        yield record
+    finally:
+        _RECORD.reset(token)
+
+
+@contextlib.contextmanager
+def optional_requests() -> Iterator[None]:
+    """Record the requests of a block as optional: the action goes on where they are refused."""
+    token = _IS_OPTIONAL.set(True)
+    try:
+        yield
+    finally:
+        _IS_OPTIONAL.reset(token)
+
+
+def note_permission(verb: str, kind: GroupVersionKind, namespace: str = "", name: str = "") -> None:
+    """Note that a request needs a permission; does nothing outside of `recorded_permissions`."""
+    record = _RECORD.get()
+    if record is not None:
+        from kymatui.domain.rights import RequiredPermission
+
+        record.add(RequiredPermission(verb, kind, namespace, name), is_optional=_IS_OPTIONAL.get())
+
+
+def note_bodies(bodies: Iterable[Mapping[str, Any]]) -> None:
+    """Note what writing these objects would grant."""
+    record = _RECORD.get()
+    if record is not None:
+        for body in bodies:
+            record.add_body(body)
+
+
+def note_write(verb: str, ref: ObjectRef, body: object) -> None:
+    """Note what a write needs: its verb as RBAC has it, and what it grants to others."""
+    record = _RECORD.get()
+    if record is not None:
+        note_permission(verb, ref.kind, ref.namespace, "" if verb == "create" else ref.name)
+        if isinstance(body, Mapping):
+            record.add_body(body)
+
+
+class ReviewingCluster(Protocol):
+    """The cluster that says what a user may."""
+
+    def allowed(self, verb: str, gvk: GroupVersionKind, namespace: str = "", name: str = "") -> bool: ...
+
+
+def missing_permissions(
+    cluster: ReviewingCluster,
+    permissions: Iterable[RequiredPermission],
+    cancel: threading.Event | None = None,
+    width: int = 8,
+) -> tuple[RequiredPermission, ...]:
+    """Return the permissions that the user lacks; a kind that the cluster does not serve needs none yet."""
+    from kymatui.engine.cluster.concurrency import run_for_each
+
+    def is_allowed(right: RequiredPermission) -> bool:
+        try:
+            return cluster.allowed(right.verb, right.kind, right.namespace, right.name)
+        except NotFoundError:  # the real request will decide
+            return True
+
+    needed = list(dict.fromkeys(permissions))
+    allowed = run_for_each(needed, is_allowed, cancel or threading.Event(), width)
+    return tuple(right for right, may in zip(needed, allowed, strict=True) if not may)
+
+
+def granted_requests(
+    plural_of: Callable[[GroupVersionKind], str],
+    permissions: Iterable[RequiredPermission],
+    plurals: Mapping[tuple[str, str], str],
+) -> Iterator[tuple[str, GrantedRequest]]:
+    """Yield the namespace and the request of each permission.
+
+    `plural_of` returns "" for a kind that the cluster does not serve; if no CRD in `plurals` has it, it is guessed.
+    """
+    from kymatui.domain.rights import GrantedRequest
+
+    for needed in permissions:
+        kind = needed.kind
+        plural = plural_of(kind) or plurals.get((kind.group, kind.kind), "") or f"{kind.kind.lower()}s"
+        yield needed.namespace, GrantedRequest(kind.group, plural, needed.verb, needed.name)

@@ -18,6 +18,7 @@ from kymatui.domain.ownership import Owner, read_owner, resource_policy
 from kymatui.engine.cluster.concurrency import WIDTH, run_for_each
 from kymatui.engine.cluster.kind_order import defined_kinds, is_definition, is_namespace
 from kymatui.engine.cluster.ports import Cluster, Object, ServedKind
+from kymatui.engine.cluster.request_scope import optional_requests
 from kymatui.engine.inventory.managed_resources import list_kind
 from kymatui.engine.jobs.object_deletion import uid_of
 from kymatui.errors import ForbiddenError, NotFoundError, ServerError
@@ -138,9 +139,9 @@ class CascadeContents(Struct, frozen=True):
         if served is None:
             return False
         try:
-            live = self.cluster.get(
-                ObjectRef(gvk, namespace if served.namespaced else "", str(owner.get("name") or ""))
-            )
+            ref = ObjectRef(gvk, namespace if served.namespaced else "", str(owner.get("name") or ""))
+            with optional_requests():
+                live = self.cluster.get(ref)
         except ForbiddenError:  # unknown is not gone
             return True
         return live is not None and uid_of(live) == owner.get("uid") and not live["metadata"].get("deletionTimestamp")
@@ -212,7 +213,8 @@ def _matters(kind: ServedKind) -> bool:
 def _list(cluster: Cluster, kind: ServedKind, namespace: str) -> list[Object] | str:
     """Return the objects of a kind in a namespace, or why they are unknown."""
     try:
-        return cluster.list(kind.gvk, namespace)
+        with optional_requests():
+            return cluster.list(kind.gvk, namespace)
     except ForbiddenError:
         return "may not be listed"
     except NotFoundError:  # its CRD was deleted a moment ago, and its objects with it

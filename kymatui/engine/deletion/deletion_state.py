@@ -19,13 +19,13 @@ from kymatui.domain.kyma.kyma_keeper import with_keeper
 from kymatui.domain.kyma.kymas import ModuleRequest, read_request
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.plans.backups import AcceptedObjects
+from kymatui.domain.rights import RequiredPermission
 from kymatui.engine.cluster.kind_order import deletion_blocker
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.engine.deletion.uninstall_plan import UninstallPlan
 from kymatui.engine.inventory.managed_resources import ManagedObject, ManagedObjects
 from kymatui.engine.jobs.job_progress import JobProgress, read_at_stop
 from kymatui.engine.jobs.object_deletion import uid_of
-from kymatui.engine.plans.plan import RequiredPermission
 from kymatui.errors import CancelledError
 
 

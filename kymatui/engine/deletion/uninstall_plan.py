@@ -14,11 +14,13 @@ from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.ownership import Owner, OwnerKind
 from kymatui.domain.plans.backups import AcceptedObjects
+from kymatui.domain.rights import RequiredPermission
 from kymatui.engine.bundles.bundle import hooks_of
 from kymatui.engine.cluster.concurrency import WIDTH, run_for_each
 from kymatui.engine.cluster.kind_order import deletion_waves, is_definition, is_namespace
 from kymatui.engine.cluster.ports import NAMESPACE, Clock, Cluster, Object
 from kymatui.engine.cluster.read_once import read_once
+from kymatui.engine.cluster.request_scope import missing_permissions, note_permission
 from kymatui.engine.cluster.retries import DEFAULT_RETRY, RetryPolicy
 from kymatui.engine.deletion.cascade_contents import (
     CascadeContents,
@@ -39,8 +41,9 @@ from kymatui.engine.inventory.managed_resources import (
 )
 from kymatui.engine.inventory.release_store import SECRET, ReleaseStore, read_inventory
 from kymatui.engine.jobs.hooks import hook_key
+from kymatui.engine.jobs.lease import LEASE
 from kymatui.engine.jobs.object_deletion import uid_of, version_of
-from kymatui.engine.plans.plan import Action, BundlePart, RequiredPermission, Step
+from kymatui.engine.plans.plan import Action, BundlePart, Step
 
 CHART_CRDS: Final = "CRDs of a chart's folder crds/ stay, as with helm"
 _LAST: Final = "last, and only if it contains no other objects"
@@ -152,14 +155,26 @@ def plan_uninstall_of(
     remaining = scope.remaining(inventory, kinds, patient, stop, width)
     steps = DeletionSteps(inventory, patient, stop, width, scope).planned(remaining)
     going = (step.ref for step in steps if step.action is Action.DELETE)
-    rights = list(dict.fromkeys(RequiredPermission("delete", ref.kind, ref.namespace) for ref in going))
-    allowed = run_for_each(rights, lambda right: patient.allowed(right.verb, right.kind, right.namespace), stop, width)
-    missing = tuple(right for right, may in zip(rights, allowed, strict=True) if not may)
+    rights = (RequiredPermission("delete", ref.kind, ref.namespace) for ref in going)
+    missing = missing_permissions(patient, rights, stop, width)
+    _note_run(inventory, steps)
     existing = {step.ref for step in steps}
     is_complete = inventory.state is InventoryState.INSTALLED  # an interrupted run lacks objects that no client deleted
     lost = tuple(item.ref for item in inventory.items if is_complete and not item.adopted and item.ref not in existing)
     hooks = _hooks(inventory, patient, clock)
     return UninstallPlan(patient.name, inventory, remaining, steps, clock.now(), missing, hooks, lost, scope)
+
+
+def _note_run(inventory: Inventory, steps: Iterable[Step]) -> None:
+    """Note what the run needs beside the deletions: its Lease, and the record of the installation."""
+    for verb in ("get", "create", "update", "delete"):
+        note_permission(verb, LEASE, inventory.namespace)
+    for verb in ("patch", "delete"):
+        note_permission(verb, SECRET if inventory.chart else CONFIG_MAP, inventory.namespace)
+    for step in steps:
+        # the marks of what stays are removed, and a namespace stays that other clients use by then
+        if step.action is not Action.DELETE or is_namespace(step.ref):
+            note_permission("patch", step.ref.kind, step.ref.namespace, step.ref.name)
 
 
 def _hooks(inventory: Inventory, cluster: Cluster, clock: Clock) -> tuple[Step, ...]:

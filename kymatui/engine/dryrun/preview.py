@@ -18,6 +18,7 @@ from kymatui.engine.bundles.bundle import Bundle, BundleHook, hooks_of
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.kind_order import defined_kinds, is_definition
 from kymatui.engine.cluster.ports import FIELD_MANAGER, Cluster, Object, PatchKind
+from kymatui.engine.cluster.request_scope import optional_requests
 from kymatui.engine.cluster.retries import field_conflicts
 from kymatui.engine.dryrun.field_takeover import (
     leftover_fields,
@@ -343,7 +344,8 @@ class _Trial(Struct, frozen=True):
     def _occupied(self) -> Step | None:
         """Return the blocked step if another client's object has the name of the hook: it is never deleted."""
         try:
-            live = self.cluster.get(read_ref(self.hook.body))
+            with optional_requests():
+                live = self.cluster.get(read_ref(self.hook.body))
         except ForbiddenError:  # the run finds out before it deletes anything
             return None
         if live is None or was_created_by_hook(live):

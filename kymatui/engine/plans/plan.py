@@ -15,6 +15,7 @@ from kymatui.domain.kubernetes.privileges import find_privileges
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kubernetes.terminal_text import cut_text
 from kymatui.domain.kyma.kymas import Policy
+from kymatui.domain.rights import RequiredPermission
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.cluster.ports import Object
 from kymatui.engine.plans.diff import FieldDiff, hide_fields
@@ -148,18 +149,6 @@ class ObservedVersion(Struct, frozen=True):
     uid: str = ""
     resource_version: str = ""
     stamp: str = ""
-
-
-class RequiredPermission(Struct, frozen=True):
-    """A permission that the plan needs."""
-
-    verb: str
-    kind: GroupVersionKind
-    namespace: str = ""
-
-    def __str__(self) -> str:
-        where = f"in {self.namespace}" if self.namespace else "in the whole cluster"
-        return f"{self.verb} {self.kind} {where}"
 
 
 class Intent(Struct, frozen=True):

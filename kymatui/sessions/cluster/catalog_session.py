@@ -17,6 +17,7 @@ from kymatui.adapters.kube.transport.transport import Transport
 from kymatui.adapters.kube.watch.projections import EventFields
 from kymatui.adapters.kube.watch.watch_cache import ChangeBell
 from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.rights import role_hint
 from kymatui.domain.snapshot.missing_lists import are_settled
 from kymatui.domain.snapshot.snapshots import EVENTS, Feed, FeedState, Object, Snapshot, namespaced_feed
 from kymatui.errors import ForbiddenError, KymatuiError, NotFoundError, ServerError
@@ -268,7 +269,7 @@ class CatalogSession:
         if kinds <= {FeedState.ABSENT, FeedState.FORBIDDEN}:
             raise ForbiddenError(
                 f"you may not read Kyma's objects in cluster {self.name!r}: {message}",
-                hint=f"ask for the right to list and watch objects of {KYMA_KINDS[0].group}, or use another --context",
+                hint=f"{role_hint()}; or use another --context",
             )
         if kinds <= {FeedState.ABSENT, FeedState.FORBIDDEN, FeedState.FAILED}:
             raise ServerError(f"cluster {self.name!r} does not list Kyma's objects: {message}", hint="try again later")

@@ -18,8 +18,7 @@ from kymatui.adapters.kube.auth.credentials import (
     impersonation_headers,
     read_user,
 )
-from kymatui.adapters.kube.auth.endpoint import Endpoint
-from kymatui.adapters.kube.auth.jwt import jwt_expiry
+from kymatui.adapters.kube.auth.endpoint import Endpoint, jwt_expiry
 from kymatui.adapters.kube.auth.kubeconfig import KubeconfigEntry
 from kymatui.errors import ConfigurationError
 

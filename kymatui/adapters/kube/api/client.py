@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
-from msgspec import Struct
 
 from kymatui.adapters.kube.api.discovery import Discovery
 from kymatui.adapters.kube.objects.api_resource import ApiResource
@@ -31,6 +31,9 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.logs.log_query import LogQuery
 from kymatui.engine.cluster.ports import Write, WriteVerb
 from kymatui.errors import ClusterError, ExpiredError, NotFoundError
+
+if TYPE_CHECKING:
+    from kymatui.domain.rights import Rights
 
 _OF_THE_OBJECT = ("", "status")  # subresources whose answer is the object itself
 _LOG_SILENCE = 300.0  # seconds
@@ -234,51 +237,9 @@ def _write_query(write: Write) -> list[tuple[str, str]]:
     return query + ([("force", str(write.force).lower())] if write.verb is WriteVerb.APPLY else [])
 
 
-_ROOT = "/apis/authorization.k8s.io/v1"
+_AUTHORIZATION = "authorization.k8s.io/v1"
+_AUTHENTICATION = "authentication.k8s.io/v1"
 _LIFETIME = 300.0  # seconds for which an answer about permissions is used again
-
-
-_WRITES = frozenset({"*", "create", "update", "patch", "delete", "deletecollection"})
-_REVIEWED = frozenset({"authorization.k8s.io", "authentication.k8s.io"})
-"""API groups that every user may create objects of."""
-
-
-class Rights(Struct, frozen=True):
-    """The permission rules of one namespace.
-
-    `incomplete` means that the server could not list every rule, so a missing rule proves nothing.
-    """
-
-    rules: tuple[Mapping[str, Any], ...]
-    incomplete: bool
-
-    def allow(self, verb: str, group: str, resource: str, name: str = "") -> bool:
-        """Return whether a rule allows the request; `resource` may name a subresource ("pods/log")."""
-        return any(_allows(rule, verb, group, resource, name) for rule in self.rules)
-
-    @property
-    def can_write(self) -> bool:
-        """Return whether a rule allows to write; reviews of one's own rights store nothing."""
-        return any(
-            _WRITES.intersection(rule.get("verbs") or ()) and not _REVIEWED.issuperset(rule.get("apiGroups") or ())
-            for rule in self.rules
-        )
-
-
-def _allows(rule: Mapping[str, Any], verb: str, group: str, resource: str, name: str) -> bool:
-    part = resource.partition("/")[2]
-    names = rule.get("resourceNames") or ()
-    return (
-        _has(rule, "verbs", verb)
-        and _has(rule, "apiGroups", group)
-        and (_has(rule, "resources", resource) or bool(part and f"*/{part}" in (rule.get("resources") or ())))
-        and (not names or bool(name and name in names))
-    )
-
-
-def _has(rule: Mapping[str, Any], key: str, expected: str) -> bool:
-    values: Sequence[str] = rule.get(key) or ()
-    return expected in values or "*" in values
 
 
 class _Pending:
@@ -344,6 +305,7 @@ class Reviews:
         return rights.incomplete or rights.can_write
 
     def _review_rules(self, namespace: str) -> Rights:
+        from kymatui.domain.rights import Rights
 
         status = self._ask("selfsubjectrulesreviews", "SelfSubjectRulesReview", {"namespace": namespace or "default"})
         rules = tuple(msgspec.structs.asdict(rule) for rule in status.resourceRules or ())
@@ -356,14 +318,12 @@ class Reviews:
         SelfSubjectAccessReview sent for the single request.
         """
         if namespace:
-            try:
+            with contextlib.suppress(ClusterError):  # not every server offers this review; the single one decides
                 rights = self.rights(namespace)
-            except ClusterError:  # not every server offers this review; the single one decides
-                rights = Rights((), True)
-            if rights.allow(verb, group, resource, name):
-                return True
-            if not rights.incomplete:
-                return False
+                if rights.allow(verb, group, resource, name):
+                    return True
+                if not rights.incomplete:
+                    return False
         return self._single(verb, resource, group, namespace, name)
 
     def _single(self, verb: str, resource: str, group: str, namespace: str, name: str) -> bool:
@@ -394,10 +354,17 @@ class Reviews:
             self._rights.clear()
             self._answers.clear()
 
-    def _ask(self, plural: str, kind: str, spec: Mapping[str, Any]) -> Any:
+    def user(self) -> str:
+        """Return the name of the user as the server knows it (SelfSubjectReview, Kubernetes 1.28).
 
-        body = {"apiVersion": "authorization.k8s.io/v1", "kind": kind, "spec": spec}
-        request = Request("POST", f"{_ROOT}/{plural}", body=msgspec.json.encode(body))
+        Raise NotFoundError where the server is older.
+        """
+        status = self._ask("selfsubjectreviews", "SelfSubjectReview", None, _AUTHENTICATION)
+        return str((status.userInfo or {}).get("username") or "")
+
+    def _ask(self, plural: str, kind: str, spec: Mapping[str, Any] | None, version: str = _AUTHORIZATION) -> Any:
+        body = {"apiVersion": version, "kind": kind, **({"spec": spec} if spec is not None else {})}
+        request = Request("POST", f"/apis/{version}/{plural}", body=msgspec.json.encode(body))
         return self._transport.read(request, lambda answer: read_typed(answer, _review_type)).status
 
 
@@ -409,6 +376,12 @@ def _review_type() -> Any:
         "Rule", [(name, texts, None) for name in ("verbs", "apiGroups", "resources", "resourceNames")], frozen=True
     )
     status: Any = msgspec.defstruct(
-        "Status", [("allowed", bool, False), ("incomplete", bool, False), ("resourceRules", list[rule] | None, None)]
+        "Status",
+        [
+            ("allowed", bool, False),
+            ("incomplete", bool, False),
+            ("resourceRules", list[rule] | None, None),
+            ("userInfo", dict[str, Any] | None, None),
+        ],
     )
     return msgspec.defstruct("Review", [("status", status)])

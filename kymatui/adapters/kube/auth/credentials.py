@@ -16,8 +16,14 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from kymatui.adapters.kube.auth.endpoint import ClientCertificate, Endpoint, entry_error, read_file, read_pem
-from kymatui.adapters.kube.auth.jwt import jwt_expiry
+from kymatui.adapters.kube.auth.endpoint import (
+    ClientCertificate,
+    Endpoint,
+    entry_error,
+    jwt_expiry,
+    read_file,
+    read_pem,
+)
 from kymatui.adapters.kube.auth.kubeconfig import KubeconfigEntry
 from kymatui.errors import ConfigurationError, KymatuiError
 

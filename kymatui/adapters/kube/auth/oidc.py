@@ -20,8 +20,7 @@ from kymatui.adapters.http.deadlines import answered_within
 from kymatui.adapters.http.response_body import KIB, BodyError, read_body
 from kymatui.adapters.http.web_session import origin_of, parts_of
 from kymatui.adapters.kube.auth.connection_pool import open_pool
-from kymatui.adapters.kube.auth.endpoint import Endpoint, entry_error, read_pem
-from kymatui.adapters.kube.auth.jwt import jwt_expiry
+from kymatui.adapters.kube.auth.endpoint import Endpoint, entry_error, jwt_expiry, read_pem
 from kymatui.adapters.kube.auth.kubeconfig import KubeconfigEntry, read_kubeconfig_file
 from kymatui.adapters.oci.requester import innermost_reason
 from kymatui.domain.kubernetes.terminal_text import error_reason

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from kymatui.adapters.kube.api.client import Client, Reviews
 from kymatui.adapters.kube.objects.api_resource import ApiResource
@@ -15,10 +15,15 @@ from kymatui.adapters.kube.watch.projections import MetadataOnly
 from kymatui.adapters.kube.watch.watch_reader import UNATTENDED, WatchTiming
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.logs.log_query import LogQuery
-from kymatui.engine.cluster.ports import Object, ServedKind, Write, Writes
+from kymatui.engine.cluster.ports import Object, ServedKind, Write, Writes, WriteVerb
+from kymatui.engine.cluster.request_scope import note_permission, note_write
 from kymatui.errors import NotFoundError
 
+if TYPE_CHECKING:
+    from kymatui.domain.rights import GrantedRequest
+
 T = TypeVar("T")
+_LIST_VERBS = ("list", "watch")
 _FRESH = 10.0
 """Seconds for which it is taken for granted that no kind has come."""
 
@@ -36,8 +41,18 @@ class ReviewedCluster:
         self._reviews = Reviews(client.transport)
 
     def allowed(self, verb: str, gvk: GroupVersionKind, namespace: str = "", name: str = "") -> bool:
+        note_permission(verb, gvk, namespace, name)
         resource = self.client.resource(gvk)
         return self._reviews.allowed(verb, resource.plural, resource.group, namespace=namespace, name=name)
+
+    def permits(self, request: GrantedRequest, namespace: str = "") -> bool:
+        """Return whether the user has this permission, also for a kind that the cluster does not serve yet."""
+        return self._reviews.allowed(
+            request.verb, request.resource, request.group, namespace=namespace, name=request.name
+        )
+
+    def user(self) -> str:
+        return self._reviews.user()
 
     def may_write(self, namespaces: Iterable[str]) -> bool:
         return any(self._reviews.may_write(namespace) for namespace in namespaces)
@@ -89,6 +104,8 @@ class KubeCluster(ReviewedCluster, Writes):
     # reading
 
     def get(self, ref: ObjectRef, *, cancel: threading.Event | None = None) -> Object | None:
+        note_permission("get", ref.kind, ref.namespace, ref.name)
+
         def read(resource: ApiResource) -> Object:
             return self.client.get(resource, ref.name, ref.namespace, cancel=cancel)
 
@@ -106,6 +123,7 @@ class KubeCluster(ReviewedCluster, Writes):
         with_managed_fields: bool = False,
         cancel: threading.Event | None = None,
     ) -> list[Object]:
+        note_permission("list", gvk, namespace)
         decode = Object if with_managed_fields else None
 
         def read(resource: ApiResource) -> list[Object]:
@@ -118,6 +136,7 @@ class KubeCluster(ReviewedCluster, Writes):
 
     def get_metadata(self, ref: ObjectRef) -> Object | None:
         """Return the metadata of one object; None where it is not there."""
+        note_permission("get", ref.kind, ref.namespace, ref.name)
         try:
             raw = self.client.get(self.client.resource(ref.kind), ref.name, ref.namespace, accept=_METADATA)
         except NotFoundError:
@@ -128,6 +147,7 @@ class KubeCluster(ReviewedCluster, Writes):
         self, gvk: GroupVersionKind, labels: str, *, cancel: threading.Event | None = None
     ) -> Sequence[Object]:
         """Return names, labels and field managers of all objects of a kind; the server does not send the rest."""
+        note_permission("list", gvk)
         resource = self.client.resource(gvk)
         pages = self.client.pages(resource, labels=labels, decode=MetadataOnly, accept=_METADATA_LIST, cancel=cancel)
         return [{**raw, "apiVersion": gvk.api_version, "kind": gvk.kind} for page in pages for raw in page.items]
@@ -136,6 +156,7 @@ class KubeCluster(ReviewedCluster, Writes):
         self, gvk: GroupVersionKind, namespaces: Iterable[str], *, cancel: threading.Event | None = None
     ) -> Sequence[Object]:
         """Return the metadata of objects of a kind that are in none of these namespaces, one page at most."""
+        note_permission("list", gvk)
         resource = self.client.resource(gvk)
         fields = ",".join(f"metadata.namespace!={namespace}" for namespace in namespaces)
         pages = self.client.pages(resource, fields=fields, decode=MetadataOnly, accept=_METADATA_LIST, cancel=cancel)
@@ -148,11 +169,17 @@ class KubeCluster(ReviewedCluster, Writes):
         for gvk, namespace in dict.fromkeys(kinds):
             resource = self.client.discovery.find(gvk)
             if resource is not None:
+                for verb in _LIST_VERBS:
+                    note_permission(verb, gvk, namespace if resource.namespaced else "")
                 subjects.append((resource, namespace if resource.namespaced else ""))
         return WatchedChanges(self.client, subjects, self._timing, label, edits=edits)
 
     def record(self, kinds: Iterable[GroupVersionKind]) -> WatchedObjects:
-        resources = (self.client.discovery.find(gvk) for gvk in dict.fromkeys(kinds))
+        recorded = tuple(dict.fromkeys(kinds))
+        for gvk in recorded:
+            for verb in _LIST_VERBS:
+                note_permission(verb, gvk)
+        resources = (self.client.discovery.find(gvk) for gvk in recorded)
         return WatchedObjects(self.client, [resource for resource in resources if resource is not None], self._timing)
 
     def open_log(self, query: LogQuery, *, cancel: threading.Event | None = None) -> AnswerStream:
@@ -161,6 +188,8 @@ class KubeCluster(ReviewedCluster, Writes):
     # writing
 
     def write(self, write: Write, *, cancel: threading.Event | None = None) -> Object:
+        verb = "patch" if write.verb is WriteVerb.APPLY else write.verb.value
+        note_write(verb, write.ref, write.body if write.verb is not WriteVerb.DELETE else None)
         return self._of_kind(write.ref.kind, lambda resource: self.client.write(resource, write, cancel))
 
     def _of_kind(self, gvk: GroupVersionKind, call: Callable[[ApiResource], T]) -> T:

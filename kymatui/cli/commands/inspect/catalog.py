@@ -12,7 +12,13 @@ from msgspec.structs import replace
 
 from kymatui.cli.cluster_options import add_contexts, uses_contexts
 from kymatui.cli.options.fetching import add_component_registry, add_fetching
-from kymatui.cli.options.reading import catalog_of, configure_reading, watch_catalogs, watch_sessions
+from kymatui.cli.options.reading import (
+    catalog_of,
+    configure_reading,
+    missing_list_problems,
+    watch_catalogs,
+    watch_sessions,
+)
 from kymatui.cli.output.listing import (
     Listing,
     ListPrinter,
@@ -175,7 +181,7 @@ class _Printer:
 
     def _problems(self, catalog: Catalog) -> None:
         """Print the problems that are in no row; a row has its own reason."""
-        lists, others = catalog.problems_of_no_module
+        lists, others = missing_list_problems(catalog, verbose=self._args.verbose)
         for text in (sanitize(problem.text) for problem in lists):
             if text not in self._said:
                 self._said.add(text)
@@ -213,13 +219,13 @@ def show(args: argparse.Namespace) -> int:
                     print_text(text)
                 elif not catalog.rows:
                     print_text(no_modules(catalog), sys.stderr)
-                _print_problems(catalog)
+                _print_problems(catalog, args)
                 last = text
     return 0
 
 
-def _print_problems(catalog: Catalog) -> None:
-    lists, others = catalog.problems_of_no_module
+def _print_problems(catalog: Catalog, args: argparse.Namespace) -> None:
+    lists, others = missing_list_problems(catalog, verbose=args.verbose)
     for problem in lists:
         print_message(problem.text)
     for problem in others:

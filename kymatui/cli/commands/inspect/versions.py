@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
             row = row_of(catalog, args.name)
             if not args.version:
                 printer.put(render(_offers(row, explain_missing(catalog.feeds, CATALOG_FEEDS[:1])), args))
-                note_missing_lists(printer, catalog)
+                note_missing_lists(printer, catalog, verbose=args.verbose)
                 continue
             report = _report(session, row, reader, args)
             status = PartlyDoneError.exit_code if report.unread else 0

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from kymatui.cli.options.direct_install import CommandContext, install_request
 from kymatui.cli.output.printing import print_line
+from kymatui.engine.cluster.request_scope import optional_requests
 from kymatui.errors import ForbiddenError, RefusedError
 
 if TYPE_CHECKING:
@@ -67,7 +68,8 @@ def recorded_source(context: CommandContext, name: str) -> tuple[ModuleSource, s
 
     source, args = context.source, context.args
     try:
-        known = find_installed_as(context, name)
+        with optional_requests():
+            known = find_installed_as(context, name)
     except ForbiddenError:  # who may not list Secrets everywhere has modules all the same, and charts with -n
         known = None
     if not source.is_catalog or source.repository:

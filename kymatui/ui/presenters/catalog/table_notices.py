@@ -94,7 +94,7 @@ def _empty(snapshot: Snapshot, feeds: list[Feed]) -> TableNotice:
         return TableNotice(
             "Not allowed to list modules",
             f"You may not list {kinds}.",
-            "ask for the rights get, list and watch",
+            "`kymatui rights` prints the Role that allows it",
             "warning",
         )
     from kymatui.domain.snapshot.missing_lists import explain_missing  # not before the first paint

@@ -35,7 +35,7 @@ def fleet_notice(fleet: FleetSnapshot | None, failure: KymatuiError | None, show
         FeedState.ABSENT: ("No Kyma on this cluster", "choose a control plane with --kcp-context"),
         FeedState.FORBIDDEN: (
             "Not allowed to list Kymas",
-            "ask for the rights get, list and watch",
+            "`kymatui rights` prints the Role that allows it",
         ),
     }
     if feed.state is FeedState.FAILED:

@@ -1,0 +1,307 @@
+"""`kymatui rights [ACTION] [ARGUMENT …]`: what you may not, and the Role that would allow it.
+
+What an action needs comes from the requests of its plan, and from the table in `domain/rights`. With --as the plan is
+read with your own permissions, and the answer is about the other user. Exit status 2 where permissions are missing, 1
+where that is not known of all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kymatui.cli.cluster_options import add_cluster_options
+from kymatui.cli.options.direct_install import FORMATS
+from kymatui.cli.output.printing import document, markdown, paragraph, print_text, table
+from kymatui.cli.session_arguments import open_configured_session, session_options_of
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
+from kymatui.domain.rights import (
+    ACTIONS,
+    CATALOG,
+    LIST_VERBS,
+    GrantedRequest,
+    Subject,
+    role_manifests,
+    role_rules,
+)
+from kymatui.domain.snapshot.cluster_index import KYMA_FEED, RELEASE_FEED
+from kymatui.domain.snapshot.snapshots import CATALOG_FEED, FeedState, is_namespaced_feed
+from kymatui.engine.cluster.concurrency import run_for_each
+from kymatui.engine.cluster.ports import NAMESPACE
+from kymatui.engine.cluster.request_scope import PermissionRecord, granted_requests, recorded_permissions
+from kymatui.engine.cluster.yaml_output import dump_yaml
+from kymatui.errors import ClusterError, KymatuiError, NotFoundError, RefusedError, UnknownNameError, UsageError
+
+if TYPE_CHECKING:
+    from kymatui.engine.cluster.ports import Cluster
+    from kymatui.sessions.cluster.catalog_session import CatalogSession
+
+_LISTED = 20.0  # seconds
+_KYMA_NAMESPACE = "kyma-system"
+_GROUP = "operator.kyma-project.io"
+_PASSED_ON = ("kubeconfig", "context", "namespace", "user")
+
+
+class Reviewer(Protocol):
+    """The cluster that answers what a user may."""
+
+    def permits(self, request: GrantedRequest, namespace: str = "") -> bool: ...
+
+
+ScopedRequest = tuple[str, GrantedRequest]
+"""A namespace, "" for the whole cluster, and a request."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    names = ", ".join(ACTIONS)
+    parser.add_argument("action", metavar="ACTION", nargs="?", default=CATALOG, help=f"{names} (default: {CATALOG})")
+    parser.add_argument("arguments", metavar="ARGUMENT", nargs="*", help="arguments of that command")
+    parser.add_argument(
+        "--options", metavar="TEXT", default="", help="options of that command, e.g. --options '--chart ./keda'"
+    )
+    parser.add_argument(
+        "--secrets", action="store_true", help="include the list of Secrets, which catalog needs for charts only"
+    )
+    parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="output format (default: table)")
+    add_cluster_options(parser)
+
+
+class Findings(Struct, frozen=True):
+    """What an action needs and the user lacks.
+
+    optional        what the action can do without: parts of its plan are then unknown
+    new_namespaces  namespaces of the Roles that do not exist yet
+    unknown         why more may be missing, "" for nothing
+    """
+
+    user: str
+    command: str
+    needed: int
+    missing: tuple[ScopedRequest, ...]
+    optional: tuple[ScopedRequest, ...] = ()
+    new_namespaces: tuple[str, ...] = ()
+    unknown: str = ""
+
+    @property
+    def name(self) -> str:
+        """Return the name of the Role: the command, as far as it fits a name."""
+        words = "-".join(word for word in self.command.split() if not word.startswith("-"))
+        return "".join(letter if letter.isalnum() or letter in "-." else "-" for letter in words.lower())[:63]
+
+    @property
+    def manifests(self) -> list[dict[str, Any]]:
+        return role_manifests(self.name, _by_namespace(self.missing), Subject(self.user), self.new_namespaces)
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.action not in ACTIONS:
+        raise UnknownNameError.near("action", args.action, ACTIONS, hint=f"valid: {', '.join(ACTIONS)}")
+    if args.action == CATALOG and args.arguments:
+        raise UsageError("catalog takes no arguments", hint="run `kymatui rights`")
+    findings = _find(args)
+    if args.output in ("json", "yaml"):
+        _print_manifests(findings, args.output)
+    else:
+        print_text(_text(findings, args.output))
+    return RefusedError.exit_code if findings.missing else KymatuiError.exit_code if findings.unknown else 0
+
+
+def _find(args: argparse.Namespace) -> Findings:
+    from kymatui.sessions.cluster.cluster_access import open_cluster
+
+    options, settings = session_options_of(args)
+    reader = replace(options, access=replace(options.access, impersonated="", groups=(), uid=""))
+    subject = open_cluster(options)
+    session = open_configured_session(reader, settings, once=True)
+    try:
+        session.start(lambda: None)
+        record, unknown = _plan(args)
+        session.wait_complete(_LISTED)
+        cluster, plurals = session.cluster, record.plurals
+
+        def plural_of(kind: GroupVersionKind) -> str:
+            served = cluster.kind(kind)
+            return served.resource if served is not None else ""
+
+        own = _own_needs(args, session)
+        needed = tuple(dict.fromkeys((*own, *granted_requests(plural_of, record.needed, plurals))))
+        optional = tuple(dict.fromkeys(granted_requests(plural_of, record.optional, plurals)))
+        missing = _refused(subject, needed)
+        created = _new_namespaces(cluster, missing)
+    finally:
+        session.close()
+    if created:  # whoever creates the Roles creates the namespaces
+        missing = tuple(scoped for scoped in missing if scoped != ("", _NEW_NAMESPACE))
+    try:
+        user = subject.user()
+    except NotFoundError:  # Kubernetes before 1.28
+        user = args.as_user or "USER"
+    command = " ".join(filter(None, ("kymatui", args.action, *args.arguments, args.options)))
+    return Findings(user, command, len(needed), missing, _refused(subject, optional), created, unknown)
+
+
+_NEW_NAMESPACE = GrantedRequest("", "namespaces", "create")
+
+
+def _refused(subject: Reviewer, requests: Sequence[ScopedRequest]) -> tuple[ScopedRequest, ...]:
+    """Return the requests that the user may not send."""
+    allowed = run_for_each(requests, lambda scoped: subject.permits(scoped[1], scoped[0]), None)
+    return tuple(scoped for scoped, may in zip(requests, allowed, strict=True) if not may)
+
+
+def _new_namespaces(cluster: Cluster, requests: Iterable[ScopedRequest]) -> tuple[str, ...]:
+    """Return the namespaces that do not exist; those that may not be read are taken for existing."""
+    missing = []
+    for namespace in sorted({namespace for namespace, _ in requests} - {""}):
+        with contextlib.suppress(ClusterError):
+            if cluster.get(ObjectRef(NAMESPACE, "", namespace)) is None:
+                missing.append(namespace)
+    return tuple(missing)
+
+
+def _by_namespace(requests: Iterable[ScopedRequest]) -> dict[str, list[GrantedRequest]]:
+    grouped: dict[str, list[GrantedRequest]] = {}
+    for namespace, request in requests:
+        grouped.setdefault(namespace, []).append(request)
+    return grouped
+
+
+def _plan(args: argparse.Namespace) -> tuple[PermissionRecord, str]:
+    """Plan the action without its output; return what it needed, and why that is not all."""
+    from kymatui.cli.parser import build_parser
+
+    record, unknown = PermissionRecord(), ""
+    if not ACTIONS[args.action].is_planned:
+        return record, unknown
+    words = [args.action, *args.arguments, *shlex.split(args.options), "--dry-run"]
+    for name in _PASSED_ON:
+        words += [f"--{name}", getattr(args, name)] if getattr(args, name, None) else []
+    parsed = build_parser(words).parse_args(words)
+    with recorded_permissions() as record, _silence():
+        try:
+            parsed.command_module.run(parsed)
+        except (UsageError, UnknownNameError):
+            raise
+        except KymatuiError as error:
+            unknown = str(error)
+    return record, unknown
+
+
+@contextlib.contextmanager
+def _silence() -> Iterator[None]:
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        yield
+
+
+def _own_needs(args: argparse.Namespace, session: CatalogSession) -> Iterator[ScopedRequest]:
+    """Yield what an action needs beside its plan."""
+    needs, kymas = ACTIONS[args.action], [read_ref(raw) for raw in session.kymas]
+    namespace = kymas[0].namespace if kymas else _KYMA_NAMESPACE
+    if args.action == CATALOG:
+        feeds = {name: feed.state for name, feed in session.feeds.items()}
+        yield from _catalog_needs((name for name in feeds if feeds[name] is not FeedState.ABSENT), secrets=args.secrets)
+    for plural in needs.lists:
+        yield from ((namespace, GrantedRequest(_GROUP, plural, verb)) for verb in LIST_VERBS)
+    for feed in needs.cluster_lists:
+        yield from _list_needs(feed)
+    if needs.edits_kyma:
+        plural, _, group = KYMA_FEED.partition(".")
+        for verb in ("get", "patch"):
+            yield namespace, GrantedRequest(group, plural, verb, kymas[0].name if kymas else "default")
+
+
+def _catalog_needs(feeds: Iterable[str], *, secrets: bool) -> Iterator[ScopedRequest]:
+    """Yield the lists that the catalog displays."""
+    for feed in sorted(feeds):
+        if feed.startswith(CATALOG_FEED) or is_namespaced_feed(feed) or (feed == RELEASE_FEED and not secrets):
+            continue
+        yield from _list_needs(feed)
+
+
+def _list_needs(feed: str) -> Iterator[ScopedRequest]:
+    """Yield the requests of a list in the whole cluster, by its name."""
+    plural, _, group = feed.partition(".")
+    yield from (("", GrantedRequest(group, plural, verb)) for verb in LIST_VERBS)
+
+
+# printing
+
+
+def _text(findings: Findings, form: str) -> str:
+    draw = markdown if form == "md" else table
+    parts = []
+    if not findings.missing:
+        parts.append(f"{findings.user} has the {format_count(findings.needed, 'permission')} of `{findings.command}`")
+    else:
+        count = format_count(len(findings.missing), "permission")
+        parts += [f"{findings.user} lacks {count} of `{findings.command}`:", draw(_HEADER, _rows(findings.missing))]
+    if findings.optional:
+        parts += ["Without these, parts of the plan are unknown:", draw(_HEADER, _rows(findings.optional))]
+    if findings.unknown:
+        parts.append(paragraph(f"More may be missing: {findings.unknown}.", form))
+    if findings.missing:
+        parts.append("`-o yaml` prints the Role and its binding, which an administrator can apply.")
+    return "\n\n".join(parts)
+
+
+def _rows(requests: Iterable[ScopedRequest]) -> list[list[str]]:
+    return [
+        [", ".join(rule["verbs"]), _resource(rule, kind), namespace or "(all)"]
+        for namespace, own in sorted(_by_namespace(requests).items())
+        for rule in role_rules(own)
+        for kind in rule["resources"]
+    ]
+
+
+_HEADER = ("VERBS", "RESOURCE", "NAMESPACE")
+
+
+def _resource(rule: dict[str, list[str]], kind: str) -> str:
+    group = rule["apiGroups"][0]
+    plain = f"{kind}.{group}" if group else kind
+    names = rule.get("resourceNames")
+    return f"{plain} {', '.join(names)}" if names else plain
+
+
+def _print_manifests(findings: Findings, form: str) -> None:
+    if form == "json":
+        body = {
+            "user": findings.user,
+            "command": findings.command,
+            "allowed": not findings.missing and not findings.unknown,
+            "missing": [_request_json(*scoped) for scoped in findings.missing],
+            "optional": [_request_json(*scoped) for scoped in findings.optional],
+            "unknown": findings.unknown or None,
+            "manifests": findings.manifests,
+        }
+        print_text(document(body, form))
+        return
+    heading = [f"# Lets {findings.user} run `{findings.command}`."]
+    if not findings.missing:
+        heading = [f"# {findings.user} has every known permission of `{findings.command}`."]
+    if findings.unknown:
+        heading.append(f"# More may be missing: {findings.unknown}.")
+    manifests: Sequence[dict[str, Any]] = findings.manifests
+    documents = "---\n".join(map(dump_yaml, manifests)).rstrip("\n")
+    print_text("\n".join(map(sanitize, (*heading,))))
+    if documents:
+        print_text(documents)
+
+
+def _request_json(namespace: str, request: GrantedRequest) -> dict[str, str | None]:
+    return {
+        "verb": request.verb,
+        "group": request.group,
+        "resource": request.resource,
+        "namespace": namespace or None,
+        "name": request.name or None,
+    }

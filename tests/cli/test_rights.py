@@ -1,0 +1,163 @@
+"""`kymatui rights`: the printed Role lets a user without rights run the command, and with one rule less it fails."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from kymatui.cli.main import main
+from kymatui.sessions.cluster.cluster_access import open_cluster
+from kymatui.sessions.cluster.session_options import SessionOptions
+from tests.sandboxes.starting import told_sandbox
+
+USER = "jane"
+VERBS: dict[str, tuple[str, ...]] = {
+    "channel": ("channel", "keda", "fast", "--no-wait"),
+    "enable": ("enable", "connectivity-proxy", "--no-wait"),
+    "disable": ("disable", "cluster-ip", "--no-wait"),
+    "manage": ("manage", "cloud-manager", "--no-wait"),
+    "unmanage": ("unmanage", "cluster-ip", "--no-wait"),
+    "policy": ("policy", "cluster-ip", "Ignore", "--no-wait"),
+    "label": ("label", "internal=true", "--no-wait"),
+    "install": ("install", "backup-operator"),
+    "upgrade": ("upgrade", "docker-registry"),
+    "adopt": ("adopt", "docker-registry"),
+    "delete": ("delete", "backup-operator"),
+}
+
+SETUPS = {"delete": ("install", "backup-operator", "--yes")}
+
+
+def run(*words: str) -> tuple[int, str, str]:
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        try:
+            status = main(words)
+        except SystemExit as end:
+            status = int(end.code or 0)
+    return status, out.getvalue(), err.getvalue()
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.delenv("KYMATUI_READ_ONLY", raising=False)
+    return tmp_path
+
+
+def set_up(verb: str) -> None:
+    if verb in SETUPS:
+        assert run(*SETUPS[verb])[0] == 0
+
+
+def printed(words: tuple[str, ...]) -> list[dict[str, Any]]:
+    action, *arguments = words
+    names = [word for word in arguments if not word.startswith("--")]
+    options = [word for word in arguments if word.startswith("--")]
+    status, out, err = run("rights", action, *names, "--as", USER, "-o", "yaml", f"--options={' '.join(options)}")
+    assert status == 2, out + err
+    return [body for body in yaml.safe_load_all(out) if body]
+
+
+def apply(kubeconfig: Path, manifests: list[dict[str, Any]]) -> None:
+    cluster = open_cluster(SessionOptions(str(kubeconfig)))
+    for body in manifests:
+        cluster.apply(body)
+
+
+RULES = int(os.environ.get("KYMATUI_RIGHTS_RULES", "3"))
+"""How many rules of each Role are left out, one after the other; a run over all of them takes ten minutes."""
+
+
+def less_one(manifests: list[dict[str, Any]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    for number, body in enumerate(manifests):
+        rules = body.get("rules") or []
+        for index, rule in enumerate(rules):
+            if len(rules) > RULES and index % -(-len(rules) // RULES):
+                continue
+            changed = {**body, "rules": [*rules[:index], *rules[index + 1 :]]}
+            yield json.dumps(rule), [*manifests[:number], changed, *manifests[number + 1 :]]
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_printed_role_is_enough_and_no_more(verb: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = VERBS[verb]
+    with told_sandbox() as running:
+        monkeypatch.setenv("KUBECONFIG", str(running.kubeconfig))
+        set_up(verb)
+        manifests = printed(words)
+        apply(running.kubeconfig, manifests)
+        status, out, err = run(*words, "--yes", "--as", USER)
+        assert status == 0, yaml.safe_dump_all(manifests) + out + err
+    needless = []
+    for rule, fewer in less_one(manifests):
+        with told_sandbox() as running:
+            monkeypatch.setenv("KUBECONFIG", str(running.kubeconfig))
+            set_up(verb)
+            apply(running.kubeconfig, fewer)
+            if run(*words, "--yes", "--as", USER)[0] == 0:
+                needless.append(rule)
+    assert needless == []
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[Path]:
+    with told_sandbox() as running:
+        yield running.kubeconfig
+
+
+def test_without_arguments_it_is_about_what_the_catalog_reads(
+    world: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KUBECONFIG", str(world))
+    status, out, _ = run("rights", "--as", "viewer")
+    assert status == 2
+    assert "viewer lacks" in out
+    assert "kymas.operator.kyma-project.io" in out
+    assert "secrets" not in out, "the list of all Secrets is not given away unasked"
+    assert "secrets" in run("rights", "--as", "viewer", "--secrets")[1]
+    apply(world, printed_catalog("viewer"))
+    assert run("rights", "--as", "viewer")[0] == 0
+    status, out, err = run("catalog", "--as", "viewer")
+    assert status == 0
+    assert "keda" in out
+    assert "you may not list secrets" in err
+
+
+def printed_catalog(user: str) -> list[dict[str, Any]]:
+    return [body for body in yaml.safe_load_all(run("rights", "--as", user, "-o", "yaml")[1]) if body]
+
+
+def test_a_user_with_every_right_lacks_none(world: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBECONFIG", str(world))
+    status, out, _ = run("rights", "enable", "cluster-ip", "-o", "json")
+    answer = json.loads(out)
+    assert (status, answer["allowed"], answer["missing"], answer["manifests"]) == (0, True, [], [])
+
+
+def test_what_a_user_cannot_find_out_is_reported_as_unknown(
+    world: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without --as the plan is read with the user's own permissions, which end before the plan is known."""
+    token = home / "kubeconfig"
+    body = yaml.safe_load(world.read_text())
+    body["users"][0]["user"] = {"token": "viewer"}
+    token.write_text(yaml.safe_dump(body))
+    monkeypatch.setenv("KUBECONFIG", str(token))
+    status, out, _ = run("rights", "install", "backup-operator")
+    assert status == 2
+    assert "More may be missing: " in out
+
+
+def test_the_action_is_checked() -> None:
+    assert run("rights", "enabel", "keda")[2].startswith('kymatui: no action "enabel"; did you mean enable')
+    assert run("rights", "catalog", "keda")[0] == 64
