@@ -94,8 +94,10 @@ def _module_json(module: RuntimeModule, entry: RuntimeEntry) -> dict[str, Any]:
         "name": module.name,
         "channel": module.channel or None,
         "channelSource": REPORTED,
-        "version": module.version or None,
-        "versionSource": REPORTED if module.version else None,
+        "installed": module.version or None,
+        "installedSource": REPORTED if module.version else None,
+        "version": module.version or None,  # deprecated: `installed`
+        "versionSource": REPORTED if module.version else None,  # deprecated: `installedSource`
         "desired": module.desired or None,
         "drifts": None if unknown is not None or module.unknown_drift else module.drifts,
         "drift": (DriftKind.UNKNOWN if unknown is not None else module.drift.kind).value,

@@ -11,11 +11,15 @@ import pytest
 from kymatui.cli.main import main
 from kymatui.domain.modules.risks import NO_ACCESS
 from kymatui.sandbox.situations import SITUATIONS
+from kymatui.sessions.cluster.session_options import RemoteOptions, SessionOptions
+from kymatui.sessions.control_plane.pair_session import open_pair
 from tests.documents import DOCUMENTS
+from tests.domain.agreement import ask_pair, contradictions
 from tests.sandboxes.starting import ready_sandbox
 
 pytestmark = pytest.mark.xdist_group("situations")  # one sandbox for all of them
 PATIENCE = 30.0
+SURFACES = 40
 
 
 @pytest.fixture(scope="module")
@@ -109,3 +113,19 @@ def test_only_a_sandbox_is_changed(
 def test_the_guide_says_what_each_situation_is() -> None:
     page = DOCUMENTS["docs/guide/sandbox.md"]
     assert [name for name in SITUATIONS if f"| `{name}` | " not in page] == []
+
+
+@pytest.mark.parametrize("situation", ["", *SITUATIONS])
+def test_no_surface_contradicts_another_in_the_sample_world(situation: str, kubeconfig: Path) -> None:
+    """Each situation comes on top of those before it."""
+    if situation:
+        assert main(["sandbox", "situation", situation, "--kubeconfig", str(kubeconfig)]) == 0
+    session = open_pair(RemoteOptions(SessionOptions(kubeconfig=str(kubeconfig), context="kcp"), runtime="skr"))
+    try:
+        session.start(lambda: None)
+        assert session.wait_complete(PATIENCE)
+        answers = ask_pair(session.pair())
+    finally:
+        session.close()
+    assert len({answer.surface for answer in answers}) > SURFACES
+    assert contradictions(answers) == []

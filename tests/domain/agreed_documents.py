@@ -92,9 +92,8 @@ def _checks(row: Any) -> Iterator[Answer]:
 
 def _diagnosis(row: Any) -> Iterator[Answer]:
     document = diagnosed_module(row)
-    cells = dict(
-        zip(("name", "state", "reason", "installed", "desired", "drift"), diagnosed_cells(document), strict=False)
-    )
+    titles = ("name", "state", "reason", "installed", "desired", "drift", "actor")
+    cells = dict(zip(titles, diagnosed_cells(document), strict=True))
     for key in ("state", "reason", "installed", "desired", "drift", "actor"):
         if key not in document["unknown"]:
             yield Answer("diagnose", row.name, key, document[key] or "")

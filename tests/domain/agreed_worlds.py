@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from kymatui.domain.catalog.rows import NAMING_LISTS
 from kymatui.domain.remote.runtime_pair import RuntimePair
@@ -240,6 +241,23 @@ _GUARD: Final = b.meta("mod", mandatory={"version": "9.9.9"}, namespace=CONTROL)
 _SKIP: Final = b.labels(skip_reconciliation="true", kyma_name=RUNTIME, module_name="mod")
 _OWNED: Final[Json] = {"annotations": {"operator.kyma-project.io/owned-by": f"{CONTROL}/{RUNTIME}"}}
 
+_AWAITING: Final[Json] = {
+    "entry": {"channel": "fast"},
+    "status": {"maintenance": True, "message": "the next window is on Saturday"},
+    "templates": [b.template("mod", version, namespace=CONTROL, requiresDowntime=True) for version in VERSIONS],
+}
+
+
+def without_workloads(world: World) -> World:
+    """Return the world of a user who may not list workloads, which tell the running version."""
+    feeds = {name: Feed(FeedState.FORBIDDEN, b.NOW, "forbidden") for name in WORKLOAD_FEEDS.values()}
+    return world._replace(
+        runtime=replace(
+            world.runtime, workloads=(), feeds={**world.runtime.feeds, **feeds}, module_resources={b.gvk("mod"): ()}
+        )
+    )
+
+
 SITUATIONS: Final[Mapping[str, World]] = {
     "at rest": world_of(entry={}),
     "a module in Error": world_of(entry={}, status={"state": "Error", "message": "no image"}),
@@ -294,6 +312,8 @@ SITUATIONS: Final[Mapping[str, World]] = {
         entry={}, runtime={"templates": (b.community_template("mod", "1.0.0", namespace="kyma-system"),)}
     ),
     "kyma-deleted": world_of(entry={}, metadata={**_LEAVING, **_OWNED}),
+    "an upgrade that awaits its window": world_of(**_AWAITING),
+    "an upgrade that awaits its window, of a version that cannot be read": without_workloads(world_of(**_AWAITING)),
     "a module without its CR": world_of(entry={}, resource={}),
     "a Manifest that no Kyma names": world_of(status={}),
 }

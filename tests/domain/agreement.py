@@ -17,15 +17,14 @@ from kymatui.cli.commands.fleet.windows import _json as window_json
 from kymatui.cli.commands.inspect.drift import _json as drift_json
 from kymatui.cli.commands.inspect.module import facts, module_json
 from kymatui.cli.output.audit_formats import as_json as audit_json
-from kymatui.cli.output.audit_formats import as_sarif
 from kymatui.domain.audit.report import audit_runtime, judge_findings
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.catalog_json import catalog_to_json
 from kymatui.domain.catalog.channel_matrix import build_matrix
 from kymatui.domain.catalog.module_inputs import CatalogOptions
 from kymatui.domain.catalog.rows import NAMING_LISTS, Catalog
-from kymatui.domain.fleet.fleet_tracker import FleetSnapshot
-from kymatui.domain.fleet.maintenance import runtime_maintenance
+from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, RuntimeKey
+from kymatui.domain.fleet.maintenance import UpgradeStatus, fleet_maintenance, runtime_maintenance
 from kymatui.domain.fleet.manifest_summary import read_summary
 from kymatui.domain.fleet.pending_actions import pending_actions
 from kymatui.domain.fleet.runtimes import Runtime, metas_by_module, read_runtime, version_matrix
@@ -35,6 +34,8 @@ from kymatui.domain.kyma.template_index import index_templates
 from kymatui.domain.remote.runtime_pair import RuntimePair, join_snapshots
 from kymatui.domain.remote.side_by_side import compare_sides
 from kymatui.domain.snapshot.snapshots import Feed, FeedState
+from kymatui.domain.versions.drift import DriftKind
+from kymatui.domain.versions.refusals import WaitsForWindow, WindowsUnreadable
 from kymatui.domain.whatif.catalog_change import CatalogChange
 from kymatui.domain.whatif.fleet_objects import build_fleet_objects
 from kymatui.domain.whatif.forecast import foresee
@@ -57,7 +58,7 @@ from tests.domain.agreed_documents import (
     operator_answers,
     sync_answers,
 )
-from tests.domain.agreed_worlds import CONTROL, REPORTED, RUNTIME, Answer, Json, World
+from tests.domain.agreed_worlds import REPORTED, Answer, Json, World
 
 
 def contradictions(answers: Sequence[Answer]) -> list[str]:
@@ -76,7 +77,13 @@ def contradictions(answers: Sequence[Answer]) -> list[str]:
 
 def ask(world: World) -> list[Answer]:
     """Ask every surface every question."""
-    pair = world.pair
+    return ask_pair(world.pair)
+
+
+def ask_pair(pair: RuntimePair) -> list[Answer]:
+    """Ask every surface every question about a runtime whose both sides are read."""
+    assert pair.runtime is not None
+    world = World(pair.control, pair.runtime)
     options = CatalogOptions(rules=pair.rules)
     catalog = build_catalog(join_snapshots(pair), b.NOW, options)
     kyma = read_kyma(world.control.kymas[0])
@@ -91,7 +98,7 @@ def ask(world: World) -> list[Answer]:
         *_windows(world, kyma, pair),
         *_whatif(world, catalog),
         *catalog_answers(catalog),
-        *audit_answers(judge_findings(RUNTIME, RUNTIME, b.NOW, audit_runtime(pair, b.NOW))),
+        *audit_answers(judge_findings(pair.name, pair.name, b.NOW, audit_runtime(pair, b.NOW))),
         *sync_answers(pair),
         *operator_answers(pair, catalog),
     ]
@@ -119,7 +126,7 @@ def _catalog(catalog: Catalog) -> Iterator[Answer]:
                     yield Answer("versions -o json", name, key, entry[key] and offer.version)
         if row.drift.is_drift:
             found = drift_json(row)
-            yield Answer("drift -o json", name, "drift", found["kind"])
+            yield Answer("drift -o json", name, "drift", found["drift"])
             for key in ("installed", "desired", "actor"):
                 yield Answer("drift -o json", name, key, found[key] or "")
             yield Answer("drift", name, "actor", cells_of(DRIFT_COLUMNS, CatalogEntry(row))["actor"].plain)
@@ -183,8 +190,8 @@ def _compare(pair: RuntimePair) -> Iterator[Answer]:
 
 
 def _audit(pair: RuntimePair) -> Iterator[Answer]:
-    report = judge_findings(RUNTIME, RUNTIME, b.NOW, audit_runtime(pair, b.NOW))
-    document, sarif = audit_json(report), as_sarif(report)
+    report = judge_findings(pair.name, pair.name, b.NOW, audit_runtime(pair, b.NOW))
+    document = audit_json(report)
     for one in document["findings"]:
         if one["rule"].startswith(("state.", "drift.")) and one["rule"] not in _OTHER_SUBJECT:
             yield Answer(f"audit {one['rule']}", one["module"], "actor", one["actor"] or "")
@@ -193,8 +200,6 @@ def _audit(pair: RuntimePair) -> Iterator[Answer]:
             yield Answer(f"audit {one['rule']}", one["module"], "state", one["value"])
         if one["rule"].startswith("kyma."):
             yield Answer(f"audit {one['rule']}", "", "actor of the Kyma", one["actor"] or "")
-    for one, result in zip(document["findings"], sarif["runs"][0]["results"], strict=True):
-        assert result["properties"]["actor"] == one["actor"]
 
 
 _OTHER_SUBJECT: Final = ("state.disagree", "drift.unknown", "drift.fields")
@@ -203,10 +208,14 @@ _OTHER_SUBJECT: Final = ("state.disagree", "drift.unknown", "drift.fields")
 # the fleet's surfaces
 
 
+def _key(runtime: Runtime) -> RuntimeKey:
+    return runtime.ref.namespace, runtime.name
+
+
 def fleet_of(world: World, kyma: Kyma) -> tuple[Runtime, FleetSnapshot]:
     """Return the runtime and the snapshot of a fleet that has read Kymas, release metas and Manifests."""
     runtime = read_runtime(kyma, metas_by_module(world.control.release_metas))
-    key = (CONTROL, RUNTIME)
+    key = _key(runtime)
     summaries = tuple(one for one in map(read_summary, world.control.manifests) if one is not None)
     waiting = any(one.mandatory and one.is_waiting for one in summaries)
     feeds = {name: Feed(FeedState.LIVE, b.NOW) for name in NAMING_LISTS}
@@ -218,14 +227,14 @@ def fleet_of(world: World, kyma: Kyma) -> tuple[Runtime, FleetSnapshot]:
 
 def _fleet(world: World, kyma: Kyma, catalog: Catalog) -> Iterator[Answer]:
     runtime, picture = fleet_of(world, kyma)
-    key = (CONTROL, RUNTIME)
+    key = _key(runtime)
     listing = fleet_listing("kcp", [runtime], None)
     (document,) = listing.document(listing.entries)["runtimes"]
     counts = {one.module: dict(one.counts) for one in version_matrix([runtime])}
     for module in document["modules"]:
         name = module["name"]
-        assert (module["versionSource"] in (None, REPORTED), module["stateSource"]) == (True, "kyma")
-        yield Answer("fleet -o json", name, "installed", module["version"], REPORTED)
+        assert (module["installedSource"] in (None, REPORTED), module["stateSource"]) == (True, "kyma")
+        yield Answer("fleet -o json", name, "installed", module["installed"], REPORTED)
         if kyma.report(name) is not None:
             yield Answer("fleet -o json", name, "state", module["state"], REPORTED)
         yield Answer("matrix", name, "installed", next(iter(counts[name])) or None, REPORTED)
@@ -265,7 +274,7 @@ def _fleet_module(module: Json, catalog: Catalog) -> Iterator[Answer]:
 
 
 def _screens(runtime: Runtime, picture: FleetSnapshot, catalog: Catalog | None, kind: str) -> Iterator[Answer]:
-    key = (CONTROL, RUNTIME)
+    key = _key(runtime)
     catalogs = {} if catalog is None else {key: catalog}
     text, who, _ = explain_runtime(runtime, picture, catalog)
     yield Answer("line under the fleet", "", "reason of the runtime", text, kind)
@@ -280,10 +289,26 @@ def _screens(runtime: Runtime, picture: FleetSnapshot, catalog: Catalog | None, 
 
 
 def _windows(world: World, kyma: Kyma, pair: RuntimePair) -> Iterator[Answer]:
-    index = index_templates(world.control.templates, world.control.release_metas, CONTROL)
+    index = index_templates(world.control.templates, world.control.release_metas, kyma.meta.namespace)
     found = window_json(runtime_maintenance(kyma, index, pair.rules, b.NOW))
     for upgrade in found["upgrades"]:
         yield Answer("windows -o json", upgrade["module"], "installed", upgrade["installed"], REPORTED)
+    runtime, picture = fleet_of(world, kyma)
+    awaiting = {upgrade.module for upgrade in fleet_maintenance(runtime, pair.rules, b.NOW).upgrades}
+    reported = [upgrade for upgrade in found["upgrades"] if upgrade["standing"] == UpgradeStatus.REPORTED.value]
+    waiting = {wait.module for wait in pending_actions(picture)}
+    for module in {*awaiting, *(upgrade["module"] for upgrade in reported)}:
+        yield Answer("windows, screen", module, "awaits a window", module in awaiting, REPORTED)
+        yield Answer("waits", module, "awaits a window", module in waiting or runtime.deleting, REPORTED)
+    catalog = build_catalog(join_snapshots(pair), b.NOW, CatalogOptions(rules=pair.rules))
+    connected = {wait.module for wait in pending_actions(picture, {_key(runtime): catalog})}
+    for row in catalog.rows:
+        refused = isinstance(row.resolution.refusal, WaitsForWindow | WindowsUnreadable) and row.managed
+        is_unknown = row.drift.kind is DriftKind.UNKNOWN
+        if row.drift.kind is DriftKind.PENDING_MAINTENANCE or (refused and is_unknown):
+            yield Answer("catalog", row.name, "awaits a window", "yes")
+            listed = "yes" if row.name in connected else "no"
+            yield Answer("waits of a connected fleet", row.name, "awaits a window", listed)
 
 
 def _whatif(world: World, catalog: Catalog) -> Iterator[Answer]:

@@ -83,7 +83,8 @@ def _json(maintenance: Maintenance) -> dict[str, Any]:
             {
                 "module": upgrade.module,
                 "installed": upgrade.installed or None,
-                "offered": upgrade.offered or None,
+                "desired": upgrade.offered or None,
+                "offered": upgrade.offered or None,  # deprecated: `desired`
                 "standing": upgrade.waiting.value,
             }
             for upgrade in maintenance.upgrades

@@ -71,7 +71,8 @@ def _json(row: ModuleRow) -> dict[str, Any]:
         "installed": row.installed or None,
         "installedSource": row.version_source.value if row.version_source is not None else None,
         "desired": row.desired or None,
-        "kind": row.drift.kind.value,
+        "drift": row.drift.kind.value,
+        "kind": row.drift.kind.value,  # deprecated: `drift`
         "distance": row.drift.distance.key if row.drift.distance else None,
         "words": drift_words(row.drift),
         "actor": actor_json(row.actor),
