@@ -47,7 +47,7 @@ from kymatui.operator.kymas.module_planning import ModulePlanner
 from kymatui.operator.kymas.runtime_kyma import with_runtime_spec
 from kymatui.ui.presenters.fleet.control_plane_reports import sync_report, watchers_report
 from tests.domain import builders as b
-from tests.domain.agreed_worlds import Answer, Json
+from tests.domain.agreed_worlds import Answer, Json, without_mark
 
 _LAYER: Final = ManifestLayer("http://reg.example", "kyma-project.io/module/mod", "sha256:1", True)
 _CONTENT: Final = ModuleContent("kyma-project.io/module/mod", "1.0.0", _LAYER, ())
@@ -63,7 +63,7 @@ def catalog_answers(catalog: Catalog) -> Iterator[Answer]:
             cells = cells_of(columns, CatalogEntry(row))
             yield Answer(surface, name, "reason", cells["reason"].plain)
             for key in {"installed", "desired"} - {fact.value for fact in row.unknown}:
-                yield Answer(surface, name, key, cells[key].plain.removesuffix(" (reported)"))
+                yield Answer(surface, name, key, without_mark(cells[key].plain))
             if row.state_words == row.state.value:
                 yield Answer(surface, name, "state", cells["state"].plain)
         yield Answer("catalog -o wide", name, "actor", cells_of(COLUMNS, CatalogEntry(row))["actor"].plain)

@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from kymatui.domain.catalog.rows import NAMING_LISTS
+from kymatui.domain.inventories import InventoryState
 from kymatui.domain.remote.runtime_pair import RuntimePair
 from kymatui.domain.snapshot.cluster_index import WORKLOAD_FEEDS
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
 from tests.domain import builders as b
+from tests.domain.test_installed import inventory, record
 
 Json = dict[str, Any]
 CONTROL: Final = "kcp-system"
@@ -33,6 +35,11 @@ class Answer(NamedTuple):
     question: str
     value: object
     kind: str = EFFECTIVE
+
+
+def without_mark(text: str) -> str:
+    """Return a version without the mark of tables, for which documents have a key of its own."""
+    return text.removesuffix(" (reported)").removesuffix(" (partial)")
 
 
 class World(NamedTuple):
@@ -314,6 +321,10 @@ SITUATIONS: Final[Mapping[str, World]] = {
     "kyma-deleted": world_of(entry={}, metadata={**_LEAVING, **_OWNED}),
     "an upgrade that awaits its window": world_of(**_AWAITING),
     "an upgrade that awaits its window, of a version that cannot be read": without_workloads(world_of(**_AWAITING)),
+    "a component that kymatui installed": world_of(entry={}, runtime={"inventories": (record(inventory()),)}),
+    "an installation that stopped": world_of(
+        entry={}, runtime={"inventories": (record(inventory(InventoryState.PENDING)),)}
+    ),
     "a module without its CR": world_of(entry={}, resource={}),
     "a Manifest that no Kyma names": world_of(status={}),
 }

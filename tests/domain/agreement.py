@@ -58,7 +58,7 @@ from tests.domain.agreed_documents import (
     operator_answers,
     sync_answers,
 )
-from tests.domain.agreed_worlds import REPORTED, Answer, Json, World
+from tests.domain.agreed_worlds import REPORTED, Answer, Json, World, without_mark
 
 
 def contradictions(answers: Sequence[Answer]) -> list[str]:
@@ -145,7 +145,7 @@ def _tables(catalog: Catalog) -> Iterator[Answer]:
         for key in {"installed", "desired", "newest"} - unknown:
             words = {f"module, {key}": fields[key], f"screen, {key}": rows[row.name].cells[key].text, "page": page[key]}
             for surface, text in words.items():
-                value = text.removesuffix(" (reported)").removeprefix(ABSENT)
+                value = without_mark(text).removeprefix(ABSENT)
                 yield Answer(surface, row.name, key, value)
         yield Answer("module", row.name, "actor", fields["who acts"])
         yield Answer("module", row.name, "reason", fields["reason"])
