@@ -576,3 +576,10 @@ def test_an_exported_fleet_keeps_the_manifests_that_a_forecast_depends_on() -> N
         assert (summary.module, summary.version, summary.skipped) == ("keda", "1.0.0", True)
         assert list(copy.manifests) == [runtime_key]
     assert read_fleet_document({**fleet_document(state), "manifests": []}).manifests == {}
+
+
+def test_only_names_that_labels_may_have_are_selected() -> None:
+    bare = [{**report(name, "", "Error")} for name in ("keda", "kcp-system/keda-1.0.0", "x" * 64)]
+    choice = manifest_choice(fleet(keda(regular="1.0.0"), runtime("a", *bare)))
+    assert choice.modules == {"keda"}
+    assert choice.selectors[-1] == "operator.kyma-project.io/module-name in (keda)"

@@ -23,6 +23,11 @@ _OPERATORS: dict[str, tuple[bool, _Matcher]] = {
 }
 
 
+def is_label_value(text: str) -> bool:
+    """Return whether a label may have this value, so that a selector may ask for it."""
+    return not text or _NAME.fullmatch(text) is not None
+
+
 class LabelRequirement(Struct, frozen=True):
     """One requirement on one label."""
 
@@ -93,6 +98,6 @@ def _invalid(requirement: LabelRequirement) -> str:
     if not wants_values and requirement.values:
         return f"{requirement.operator} on {requirement.key} takes no values"
     for value in requirement.values:
-        if value and not _NAME.fullmatch(value):
+        if not is_label_value(value):
             return f"{value!r} is not a label value"
     return ""

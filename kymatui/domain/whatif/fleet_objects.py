@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from operator import is_not
 from typing import Final
 
@@ -10,6 +10,8 @@ from msgspec import Struct, field
 
 from kymatui.domain.fleet.fleet_tracker import RuntimeKey
 from kymatui.domain.fleet.manifest_summary import ManifestSummary
+from kymatui.domain.kubernetes.json_reader import mapping_at
+from kymatui.domain.kubernetes.label_selectors import is_label_value
 from kymatui.domain.kubernetes.object_meta import (
     LABEL_MANDATORY,
     LABEL_MODULE_NAME,
@@ -125,9 +127,7 @@ def manifest_choice(fleet: FleetObjects) -> ManifestChoice:
     modules: set[str] = set()
     always: set[str] = set()
     for raw in fleet.kymas.values():
-        kyma = read_kyma(raw)
-        if isinstance(kyma, Kyma):
-            modules |= {name for name in _named(kyma) if (report := kyma.report(name)) is None or not report.version}
+        modules.update(_undisclosed(raw))
     for namespace in fleet.namespaces:
         catalog = [raw for key, raw in fleet.catalog.items() if key[1] == namespace]
         templates, metas = ([raw for raw in catalog if raw.get("kind") == kind] for kind in CATALOG_KINDS)
@@ -136,11 +136,20 @@ def manifest_choice(fleet: FleetObjects) -> ManifestChoice:
         always |= mandatory.keys()
         if any((namespace, name) not in index.by_name for name in mandatory.values()):
             modules |= mandatory.keys()
-    return ManifestChoice(frozenset(modules), frozenset(always))
+    # no label has any other name, so that nothing is installed under it, and a server rejects a selector with it
+    return ManifestChoice(frozenset(filter(is_label_value, modules)), frozenset(filter(is_label_value, always)))
 
 
-def _named(kyma: Kyma) -> Iterable[str]:
-    return (*(request.name for request in kyma.modules), *(report.name for report in kyma.reports))
+def _undisclosed(raw: Object) -> Iterator[str]:
+    """Yield the modules whose version a Kyma does not report; it is read as it is, because a fleet has thousands."""
+    reported = {str(entry.get("name")): bool(entry.get("version")) for entry in _entries(raw, "status")}
+    yield from (name for name, has_version in reported.items() if not has_version)
+    yield from (name for entry in _entries(raw, "spec") if (name := str(entry.get("name"))) not in reported)
+
+
+def _entries(raw: Object, part: str) -> Iterator[Mapping[str, object]]:
+    entries = mapping_at(raw, part).get("modules")
+    return (entry for entry in (entries if isinstance(entries, list) else ()) if isinstance(entry, Mapping))
 
 
 def _read(raw: Object) -> _ReadKyma:
