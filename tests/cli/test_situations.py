@@ -66,7 +66,7 @@ def environment(kubeconfig: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             "Keep the module's entry in the Kyma until",
         ),
         ("taken-over", ("compare", "skr"), "Apply yours under another name"),
-        ("taken-over", ("module", "keda", "--remote", "skr"), "Apply yours under another name"),
+        ("taken-over", ("module", "keda", "--remote", "skr"), "apply yours under another name"),
         ("kyma-deleted", ("compare", "skr"), "uninstalls what only the runtime's Kyma requests"),
         ("kyma-deleted", ("catalog", "--remote", "skr"), "Kyma kyma-system/default of the runtime is being deleted"),
         ("kyma-deleted", ("disable", "istio", "--remote", "skr", "--dry-run"), "of the runtime is being deleted"),

@@ -19,8 +19,12 @@ from kymatui.actions.modules.version_report import VersionReport, compare_templa
 from kymatui.adapters.content import change_files
 from kymatui.cli.commands.fleet import whatif
 from kymatui.cli.main import main
+from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, LABEL_MODULE_NAME, LABEL_SKIP, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.versions.version_risks import VersionRisk, VersionRiskKind
+from kymatui.engine.cluster.ports import PatchKind
+from kymatui.sessions.cluster.cluster_access import open_cluster
+from kymatui.sessions.cluster.session_options import SessionOptions
 from tests.adapters.test_git_commits import git
 from tests.browser import needs_browser, open_page
 from tests.documents import DOCUMENTS
@@ -118,6 +122,24 @@ def test_the_catalog_as_it_is_changes_nothing(fleet: Fleet) -> None:
     status, out, _ = fleet.run("whatif", "-f", path)
     assert (status, out.strip().rpartition(": ")[2]) == (0, "nothing changes")
     assert fleet.answer("-f", path)["changes"] == []
+
+
+def test_a_manifest_with_the_skip_label_keeps_its_module_in_the_forecast(fleet: Fleet, two_clusters: Path) -> None:
+    control = open_cluster(SessionOptions(str(two_clusters), context="kcp"))
+    bodies = control.list(GroupVersionKind.of(API, "Manifest"), "kcp-system", labels=f"{LABEL_MODULE_NAME}=keda")
+    ref = next(read_ref(body) for body in bodies if body["metadata"]["labels"][LABEL_KYMA_NAME] != "skr")
+    name = next(body["metadata"]["labels"][LABEL_KYMA_NAME] for body in bodies if read_ref(body) == ref)
+    path = fleet.write(fleet.with_channels("keda", "1.6.0-experimental"))
+    before = {one["runtime"] for one in fleet.answer("-f", path)["changes"] if one["module"] == "keda"}
+    assert name in before
+    control.patch(ref, {"metadata": {"labels": {LABEL_SKIP: "true"}}}, PatchKind.MERGE)
+    try:
+        after = {one["runtime"] for one in fleet.answer("-f", path)["changes"] if one["module"] == "keda"}
+        note = fleet.run("whatif", "-f", path)[2]
+    finally:
+        control.patch(ref, {"metadata": {"labels": {LABEL_SKIP: None}}}, PatchKind.MERGE)
+    assert after == before - {name}
+    assert re.search("keda does not change in .*: its Manifest has the skip label", note)
 
 
 def test_a_version_below_the_installed_one_is_refused(fleet: Fleet) -> None:
