@@ -406,13 +406,14 @@ def main() -> int:
     parser.add_argument("--many", action="store_true", help="one process of Helm for all runs")
     parser.add_argument("--only", default="", help="charts whose path contains this")
     parser.add_argument("--part", default="1/1", help="N/M: the Nth of M parts of the charts, in random order")
+    parser.add_argument("--skip", type=int, default=0, help="charts to leave out at the start")
     parser.add_argument("--out", type=Path, help="differences, a JSON document each line")
     given = parser.parse_args()
     charts = list(chart_folders(given.folders))
     random.Random(given.seed).shuffle(charts)
     pool = Pool(given.folders, charts)
     number, parts = map(int, given.part.split("/"))
-    chosen = [chart for chart in charts if given.only in str(chart)][number - 1 :: parts]
+    chosen = [chart for chart in charts if given.only in str(chart)][number - 1 :: parts][given.skip :]
     with tempfile.TemporaryDirectory() as folder:
         os.environ["XDG_CACHE_HOME"] = os.environ["HELM_CACHE_HOME"] = os.environ["HOME"] = folder
         os.environ.pop("KUBECONFIG", None)

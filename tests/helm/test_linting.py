@@ -112,3 +112,16 @@ def test_repeated_keys_of_chart_yaml_are_a_warning(tmp_path: Path) -> None:
 
 def test_a_folder_of_templates_that_helmignore_leaves_out_exists(tmp_path: Path) -> None:
     assert messages(tmp_path, {".helmignore": ".keep\n", "templates/.keep": ""}) == []
+
+
+def test_fields_of_chart_yaml_are_known_in_any_case(tmp_path: Path) -> None:
+    files = {"Chart.yaml": f"{META}appversion: '1'\nMaintainers: [{{Name: a}}]\n", "templates/NOTES.txt": ""}
+    assert messages(tmp_path, files) == []
+    ((*_, text),) = messages(tmp_path, {**files, "Chart.yaml": f"{META}maintainers: [{{Name: a, mail: b}}]\n"})
+    assert text.endswith('json: unknown field "mail"')
+
+
+def test_text_behind_a_separator_has_a_reason_of_its_own(tmp_path: Path) -> None:
+    found = messages(tmp_path, {"templates/a.yaml": "a: 1\n--- b: 2\n"})
+    reason = "unable to parse YAML: invalid Yaml document separator: b: 2"
+    assert found == [(LintSeverity.ERROR, "templates/a.yaml", reason)]

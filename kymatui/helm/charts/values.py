@@ -44,7 +44,11 @@ def load_values(data: bytes, budget: YamlBudget | None = None) -> dict[str, Any]
     """Return a values file: later documents override earlier ones. Raise YamlError."""
     budget = budget or YamlBudget()
     values: dict[str, Any] = {}
-    for document in split_documents(data):
+    try:
+        parts = split_documents(data)
+    except YamlError as error:
+        raise YamlError(f"error reading yaml document: {error}") from error
+    for document in parts:
         try:
             _merge_into(values, load_mapping(document, budget))
         except YamlError as error:
@@ -82,7 +86,7 @@ def split_documents(data: bytes) -> list[bytes]:
             rest = line[len(_SEPARATOR) :].strip()
             if rest and not rest.startswith(b"#"):
                 shown = from_bytes(rest)
-                raise YamlError(f"error reading yaml document: invalid Yaml document separator: {shown}")
+                raise YamlError(f"invalid Yaml document separator: {shown}")
             if lines:
                 documents.append(b"\n".join([*lines, b""]))
                 lines = []

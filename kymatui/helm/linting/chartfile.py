@@ -45,16 +45,20 @@ def _strict_fault(data: bytes, fields: Mapping[str, Any]) -> str:
 
 
 def _unknown_field(fields: Mapping[str, Any]) -> str:
-    """Return the first unknown field of Chart.yaml by name, "" if there is none."""
+    """Return the first unknown field of Chart.yaml by name, "" if there is none; Go knows them in any case."""
     for name in sorted(fields):
-        inner = NESTED_FIELDS.get(name)
-        if name not in FIELDS:
+        if not _knows(FIELDS, name):
             return name
+        inner = NESTED_FIELDS.get(name.lower())
         for entry in fields[name] if inner is not None and isinstance(fields[name], list) else ():
-            unknown = sorted(key for key in entry if key not in inner) if inner and isinstance(entry, dict) else []
-            if unknown:
-                return str(unknown[0])
+            for key in sorted(entry) if inner is not None and isinstance(entry, dict) else ():
+                if not _knows(inner, key):
+                    return str(key)
     return ""
+
+
+def _knows(names: frozenset[str], name: str) -> bool:
+    return name in names or name.lower() in {known.lower() for known in names}
 
 
 def _metadata_faults(metadata: Metadata, fields: Mapping[str, Any]) -> Iterator[tuple[LintSeverity, str]]:
