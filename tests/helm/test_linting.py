@@ -125,3 +125,24 @@ def test_text_behind_a_separator_has_a_reason_of_its_own(tmp_path: Path) -> None
     found = messages(tmp_path, {"templates/a.yaml": "a: 1\n--- b: 2\n"})
     reason = "unable to parse YAML: invalid Yaml document separator: b: 2"
     assert found == [(LintSeverity.ERROR, "templates/a.yaml", reason)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "problem"),
+    [
+        ("Service", "a" * 64, "must be no more than 63 characters"),
+        ("Namespace", "a.b", "must not contain dots"),
+        ("ConfigMap", "a" * 254, "must be no more than 253 characters"),
+    ],
+)
+def test_names_have_the_words_of_kubernetes(tmp_path: Path, kind: str, name: str, problem: str) -> None:
+    text = f"apiVersion: v1\nkind: {kind}\nmetadata: {{name: {name}}}\n"
+    ((*_, message),) = messages(tmp_path, {"templates/a.yaml": text})
+    assert message.endswith(f'"{name}": metadata.name: Invalid value: "{name}": {problem}')
+
+
+def test_all_problems_of_a_name_are_one_message(tmp_path: Path) -> None:
+    text = f"apiVersion: v1\nkind: Service\nmetadata: {{name: {'A' * 64}}}\n"
+    ((*_, message),) = messages(tmp_path, {"templates/a.yaml": text})
+    assert message.count("metadata.name: Invalid value") == 2
+    assert message.endswith("'[a-z]([-a-z0-9]*[a-z0-9])?')]")

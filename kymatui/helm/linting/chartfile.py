@@ -50,10 +50,12 @@ def _unknown_field(fields: Mapping[str, Any]) -> str:
         if not _knows(FIELDS, name):
             return name
         inner = NESTED_FIELDS.get(name.lower())
-        for entry in fields[name] if inner is not None and isinstance(fields[name], list) else ():
-            for key in sorted(entry) if inner is not None and isinstance(entry, dict) else ():
-                if not _knows(inner, key):
-                    return str(key)
+        if inner is None or not isinstance(fields[name], list):
+            continue
+        for entry in fields[name]:
+            unknown = [key for key in sorted(entry) if not _knows(inner, key)] if isinstance(entry, dict) else []
+            if unknown:
+                return str(unknown[0])
     return ""
 
 

@@ -97,10 +97,11 @@ _HEAD: Final = struct(
 
 def _object(examined: Examination, where: str, head: _Head, body: Mapping[str, Any], text: str) -> None:
     kind, name = head.kind, head.name
-    for problem in name_problems(kind, name):
-        quoted = f'metadata.name: Invalid value: "{name}": {problem}'
-        text_ = f'object name does not conform to Kubernetes naming requirements: "{name}": {quoted}'
-        examined.add(LintSeverity.WARNING, where, text_)
+    problems = [f'metadata.name: Invalid value: "{name}": {problem}' for problem in name_problems(kind, name)]
+    if problems:
+        reason = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
+        message = f'object name does not conform to Kubernetes naming requirements: "{name}": {reason}'
+        examined.add(LintSeverity.WARNING, where, message)
     old = deprecation(head.api_version, kind, _kubernetes(examined.linting))
     if old is not None:
         examined.add(LintSeverity.WARNING, where, str(old))

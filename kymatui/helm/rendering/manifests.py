@@ -362,6 +362,8 @@ def name_problems(kind: str, name: str) -> Iterator[str]:
 
 def _pattern(name: str, pattern: str, longest: int, words: str) -> Iterator[str]:
     if len(name.encode()) > longest:
-        yield f"must be no more than {longest} bytes"
-    if not re.fullmatch(pattern, name):
+        yield f"must be no more than {longest} characters"
+    if pattern == _LABEL and "." in name and re.fullmatch(_SUBDOMAIN, name):
+        yield "must not contain dots"
+    elif not re.fullmatch(pattern, name):
         yield f"{words}, regex used for validation is '{pattern}')"
