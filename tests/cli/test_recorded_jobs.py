@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from kymatui.cli.commands.modules import resume
 from kymatui.cli.commands.modules.kyma_edit import KymaEditCommand
 from kymatui.cli.options.recorded_jobs import job_options, resume_args
 from kymatui.cli.parser import build_parser
 from kymatui.domain.kyma_edit.module_edit import EditVerb, edit_options
+from kymatui.domain.plans.cluster_target import ClusterName
 from kymatui.domain.plans.jobs import RUNTIMES
 from kymatui.engine.jobs.job_records import JobRecord
 from kymatui.engine.jobs.journal import JobHeading
@@ -119,3 +121,19 @@ def test_options_of_resume_come_first_and_unknown_kinds_are_refused() -> None:
     assert resumed("delete", ("keda",), {"namespace": "old"}, "-n", "new").namespace == "new"
     with pytest.raises(RefusedError, match="does not continue"):
         resumed("levitate", ("keda",), {})
+
+
+@pytest.mark.parametrize(
+    ("here", "hint"),
+    [
+        (ClusterName("kcp", "uid-1"), "run `kymatui resume 0a1b2c --remote skr`"),
+        (
+            ClusterName("kcp", "uid-2"),
+            "run `kymatui resume 0a1b2c --remote skr` with the kubeconfig of its control plane",
+        ),
+        (ClusterName("other", "uid-3"), "run `kymatui resume 0a1b2c --context kcp --remote skr`"),
+    ],
+    ids=["its control plane", "another control plane with this name", "another cluster"],
+)
+def test_a_job_on_a_runtime_is_continued_on_its_own_control_plane(here: ClusterName, hint: str) -> None:
+    assert resume._hint("0a1b2c", ClusterName("kcp/kcp-system/skr", "uid-skr", "uid-1"), here) == hint

@@ -83,17 +83,24 @@ def _named(word: str, jobs: Sequence[JobRecord], cluster: ClusterName) -> JobRec
     if other := known.cluster.differs_from(cluster):
         raise RefusedError(
             f"job {word} ({known.title}) is from {other}, but this is {cluster.name}",
-            hint=f"run `kymatui resume {word} {_options_of(known.cluster.name, cluster.name)}`",
+            hint=_hint(word, known.cluster, cluster),
         )
     if known.is_running:
         raise RefusedError(f"job {word} ({known.title}) is running: {known.run}", hint="stop it first, or wait for it")
     raise RefusedError(f"job {word} ({known.title}) is not interrupted", hint="nothing to continue")
 
 
-def _options_of(name: str, here: str) -> str:
-    """Return the options that name another cluster, which may be a runtime of the one that is `here`."""
-    is_runtime = name.startswith(f"{here}/")
-    return f"--remote {name.rpartition('/')[2]}" if is_runtime else f"--context {name}"
+def _hint(word: str, known: ClusterName, here: ClusterName) -> str:
+    """Return how to continue a job on another cluster, which may be a runtime of the one that is `here`."""
+    runtime = known.runtime.rpartition("/")[2]
+    if known.is_runtime_of(here):
+        return f"run `kymatui resume {word} --remote {runtime}`"
+    if not known.control:
+        return f"run `kymatui resume {word} --context {known.name}`"
+    context = known.name.removesuffix(f"/{known.runtime}")
+    if context == here.name:
+        return f"run `kymatui resume {word} --remote {runtime}` with the kubeconfig of its control plane"
+    return f"run `kymatui resume {word} --context {context} --remote {runtime}`"
 
 
 def _resume(record: JobRecord, args: argparse.Namespace) -> int:
