@@ -49,7 +49,7 @@ from kymatui.ui.presenters.catalog.catalog_views import ALL_MODULES
 from kymatui.ui.presenters.catalog.problem_rows import count_problems, problem_rows
 from kymatui.ui.presenters.fleet.fleet_reports import problem_rows as fleet_problem_rows
 from kymatui.ui.presenters.fleet.fleet_reports import wait_rows
-from kymatui.ui.presenters.fleet.runtime_rows import explain_runtime
+from kymatui.ui.presenters.fleet.runtime_rows import count_runtimes, explain_runtime
 from kymatui.ui.presenters.module.module_facts import declared, observed
 from tests.domain import builders as b
 from tests.domain.agreed_documents import (
@@ -231,6 +231,10 @@ def _fleet(world: World, kyma: Kyma, catalog: Catalog) -> Iterator[Answer]:
     listing = fleet_listing("kcp", [runtime], None)
     (document,) = listing.document(listing.entries)["runtimes"]
     counts = {one.module: dict(one.counts) for one in version_matrix([runtime])}
+    problems = listing.document(listing.entries)["counts"]["withProblems"]
+    shown = re.search(r", (\d+)\+? with problems", listing.below[0])
+    yield Answer("fleet -o json", "", "how many runtimes with problems", problems, "fleet of Kymas")
+    yield Answer("fleet", "", "how many runtimes with problems", shown and int(shown[1]), "fleet of Kymas")
     for module in document["modules"]:
         name = module["name"]
         assert (module["installedSource"] in (None, REPORTED), module["stateSource"]) == (True, "kyma")
@@ -280,7 +284,12 @@ def _screens(runtime: Runtime, picture: FleetSnapshot, catalog: Catalog | None, 
     yield Answer("line under the fleet", "", "reason of the runtime", text, kind)
     actor = who.removeprefix("who acts: ").removesuffix(" until the runtime is read (enter)")
     yield Answer("line under the fleet", "", "actor of the runtime", actor, kind)
-    for row in fleet_problem_rows(picture, catalogs):
+    rows = fleet_problem_rows(picture, catalogs)
+    if catalog is None:
+        counted = re.search(r"with problems (\d+)", count_runtimes(picture, ()))
+        yield Answer("header of the fleet", "", "how many runtimes with problems", counted and int(counted[1]), kind)
+        yield Answer("problems of the fleet", "", "how many runtimes with problems", len(rows), kind)
+    for row in rows:
         yield Answer("problems of the fleet", "", "reason of the runtime", row.cells["reason"].text, kind)
         yield Answer("problems of the fleet", "", "actor of the runtime", row.cells["on"].text, kind)
     waits = pending_actions(picture, catalogs)

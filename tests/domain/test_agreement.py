@@ -157,6 +157,7 @@ SECOND_ANSWERS: Final = {
     ),
     "fleet -o json": (fleet_lists, "_module_json", other_value("installed")),
     "fleet -o wide": (agreement, "fleet_listing", other_column("actor")),
+    "header of the fleet": (agreement, "count_runtimes", lambda text: re.sub(r"problems \d+", "problems 99", text)),
     "line under the fleet": (agreement, "explain_runtime", lambda words: (OTHER, *words[1:])),
     "problems of the fleet": (agreement, "fleet_problem_rows", other_cell("reason")),
     "waits": (pending_actions, "_of_catalog", other_entries(actor=Actor.CATALOG)),
