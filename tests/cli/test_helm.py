@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from kymatui.cli.main import main
+from tests.sandboxes.starting import ready_sandbox
 
 CHART = {
     "Chart.yaml": "apiVersion: v2\nname: demo\nversion: 0.1.0\nappVersion: '7'\n",
@@ -405,3 +406,118 @@ def test_a_hint_about_a_registry_without_tls_names_options_of_the_command(
         named = set(re.findall(r"--[a-z-]+", err))
         assert named == {"--ca-file", "--plain-http"}
         assert named <= offered
+
+
+# The table of usual mistakes in docs/helm.md: each of kymatui's messages is produced here.
+
+META = "apiVersion: v2\nname: web\nversion: 1.0.0\n"
+MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata:\n"
+VALUES = "image: {}\nport: 80\nname: web\nreplicaCount: 1\n"
+PODS = "    metadata: {labels: {app: d}}\n    spec: {containers: [{name: c, image: x}]}\n"
+WEB = ("template", "web", "./web")
+INSTALL = ("install", "web", "--chart", "./web", "--yes")
+
+
+def files_of(template: str = "  a: b\n", values: str = VALUES, **more: str) -> dict[str, str]:
+    """Return the files of a chart with one template below the head of a ConfigMap."""
+    return {"Chart.yaml": META, "values.yaml": values, "templates/map.yaml": MAP + template, **more}
+
+
+MISTAKES: dict[str, tuple[dict[str, str], tuple[str, ...]]] = {
+    "path": (files_of(), ("template", "web", "./wbe")),
+    "no Chart.yaml": ({"values.yaml": "a: 1\n"}, WEB),
+    "version": ({"Chart.yaml": "apiVersion: v2\nname: web\nversion: one\n"}, WEB),
+    "dependency": ({"Chart.yaml": META + "dependencies: [{name: redis, version: 1.0.0}]\n"}, WEB),
+    "library chart": ({"Chart.yaml": META + "type: library\n"}, WEB),
+    "Kubernetes": ({"Chart.yaml": META + "kubeVersion: '>=9.0.0'\n"}, WEB),
+    "indentation of values": (files_of(values="image:\n  tag: a\n   name: b\n"), WEB),
+    "template in values": (files_of(values="name: {{ .Release.Name }}\n"), WEB),
+    "open action": (files_of("  a: {{ .Values.name \n  b: c\n"), WEB),
+    "open if": (files_of("  {{- if .Values.name }}\n  a: b\n"), WEB),
+    "function": (files_of("  a: {{ .Values.name | qoute }}\n"), WEB),
+    "missing table": (files_of("  a: {{ .Values.imag.tag }}\n"), WEB),
+    "field of a text": (files_of("  a: {{ .Values.name.first }}\n"), WEB),
+    "include": (
+        files_of('  a: {{ include "web.nam" . }}\n', **{"templates/_h.tpl": '{{ define "web.name" }}x{{ end }}'}),
+        WEB,
+    ),
+    "arguments": (files_of("  a: {{ .Values.name | trunc }}\n"), WEB),
+    "required value": (files_of('  a: {{ required "set host" .Values.host }}\n'), WEB),
+    "rendered indentation": (files_of("  a: b\n   c: d\n"), WEB),
+    "schema": (
+        files_of(**{"values.schema.json": '{"type":"object","properties":{"port":{"type":"integer"}}}'}),
+        (*WEB, "--set", "port=eighty"),
+    ),
+    "--set without value": (files_of(), (*WEB, "--set", "name")),
+    "--set below a text": (files_of(), (*WEB, "--set", "name.first=a")),
+    "value's name": (files_of(), (*WEB, "--set", "replicaCout=2")),
+    "--set-json": (files_of(), (*WEB, "--set-json", "image={tag: 1}")),
+    "values file": (files_of(**{"../prod.yaml": "port: 1\n"}), (*WEB, "-f", "prd.yaml")),
+    "list of values": (files_of(**{"../prod.yaml": "- a\n- b\n"}), (*WEB, "-f", "prod.yaml")),
+    "release name": (files_of(), ("template", "Web_1", "./web")),
+    "registry": ({}, ("template", "web", "oci://127.0.0.1:9/charts/web", "--version", "1.0.0")),
+}
+WIDGET = "apiVersion: a.io/v1\nkind: Widget\nmetadata: {name: w}\n"
+NO_SELECTOR = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec:\n  template:\n" + PODS
+ON_CLUSTER: dict[str, tuple[dict[str, str], tuple[str, ...]]] = {
+    "missing CRD": (files_of(**{"templates/map.yaml": WIDGET}), INSTALL),
+    "other release": (files_of(), ("install", "two", *INSTALL[2:])),
+    "invalid object": (files_of(**{"templates/map.yaml": NO_SELECTOR}), INSTALL),
+    "no such release": (files_of(), ("upgrade", "nope", *INSTALL[2:])),
+}
+
+
+def mistakes() -> dict[str, str]:
+    """Return kymatui's messages of the table in docs/helm.md by mistake."""
+    text = (Path(__file__).parents[2] / "docs" / "helm.md").read_text()
+    table = text.partition("| mistake |")[2].partition("\n\n")[0].splitlines()[2:]
+    rows = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in table]
+    return {row[0]: plain(row[2].replace("<br>", " ")) for row in rows}
+
+
+def plain(text: str) -> str:
+    """Return a text in one line, without marks of code."""
+    return " ".join(text.replace("`", "").split())
+
+
+def produce(
+    case: tuple[dict[str, str], tuple[str, ...]],
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> str:
+    """Make a mistake, and return what is printed about it in one line."""
+    files, words = case
+    for name, text in files.items():
+        (path := folder / "web" / name).parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    monkeypatch.chdir(folder)
+    main([*(["helm"] if words[0] == "template" else []), *words])
+    return plain(capsys.readouterr().err)
+
+
+def test_the_table_of_mistakes_has_thirty_which_are_all_made() -> None:
+    assert len(mistakes()) == 30
+    assert set(mistakes()) == {*MISTAKES, *ON_CLUSTER}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_answered_as_the_table_says(
+    mistake: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    printed = produce(MISTAKES[mistake], tmp_path, monkeypatch, capsys)
+    for part in mistakes()[mistake].split("…"):
+        assert part.strip() in printed
+
+
+def test_mistakes_on_a_cluster_are_answered_as_the_table_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    with ready_sandbox("one") as running:
+        monkeypatch.setenv("KUBECONFIG", str(running.kubeconfig))
+        produce((files_of(), ("install", "one", *INSTALL[2:], "--direct")), tmp_path / "first", monkeypatch, capsys)
+        for mistake, (files, words) in ON_CLUSTER.items():
+            printed = produce((files, (*words, "--direct")), tmp_path / mistake, monkeypatch, capsys)
+            for part in mistakes()[mistake].split("…"):
+                assert part.strip() in printed, mistake

@@ -318,7 +318,7 @@ class Planner:
             self._observed[ref] = ObservedVersion()
             if ref.kind in self._scopes.brought:
                 return self._unchecked(entry, "its CRD is part of the plan")
-            reason = f"the cluster does not serve {ref.kind}, and the plan has no CRD for it"
+            reason = f"the cluster does not serve {ref.kind}, and the plan has no CRD for it: install the CRD first"
             return Step(Action.BLOCKED, ref, entry.wave, entry.part, reason=reason)
         if ref.namespace in coming:
             self._observed[ref] = ObservedVersion()

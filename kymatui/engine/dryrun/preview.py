@@ -104,6 +104,7 @@ def preview_apply(
         if other is not None and other != mine:
             if not (adopt and is_lifecycle_manager_mark(other)):
                 mode = "; after it is released, run `kymatui adopt`" if is_lifecycle_manager_mark(other) else ""
+                mode = "; delete that release first, or rename the object" if other.kind is OwnerKind.HELM else mode
                 return ApplyPreview(Action.BLOCKED, live, reason=f"owned by the {other}{mode}")
             return _taken_over(cluster, body, live, mine, manager, tried)
         if adopt and other is None:

@@ -14,7 +14,7 @@ from kymatui.errors import HelmError
 from kymatui.helm.charts.archives import MAX_ENTRIES, MAX_FILE, Budget, ChartFile, is_gzip, read_archive
 from kymatui.helm.charts.glob_patterns import PatternError, match_path
 from kymatui.helm.charts.metadata import V1, Lock, Metadata, check_metadata, read_into, read_lock
-from kymatui.helm.charts.values import load_values
+from kymatui.helm.charts.values import load_values, yaml_advice
 from kymatui.helm.govalues.quoting import quote
 from kymatui.helm.govalues.text import from_bytes, to_bytes
 from kymatui.helm.yaml.errors import YamlError
@@ -125,7 +125,10 @@ def load_chart(path: str | os.PathLike[str], *, links_out: bool = False) -> Char
     try:
         if root.is_dir():
             links: list[str] = []
-            chart = load_files(read_directory(root, links_out, links))
+            files = read_directory(root, links_out, links)
+            if not any(name in ("Chart.yaml", "requirements.yaml") for name, _ in files):
+                raise HelmError(f"Chart.yaml file is missing in {root}", hint=_CHART_FOLDER)
+            chart = load_files(files)
             chart.links = tuple(links)
             return chart
         data = root.read_bytes()
@@ -167,11 +170,14 @@ def load_files(files: Iterable[ChartFile], budget: Budget | None = None) -> Char
     return chart
 
 
+_CHART_FOLDER: Final = "Name the folder of the chart itself, which has Chart.yaml, values.yaml and templates/."
+
+
 def _read(name: str, reader: Any, *args: Any) -> Any:
     try:
         return reader(*args)
     except YamlError as error:
-        raise HelmError(f"cannot load {name}: {error}") from error
+        raise HelmError(f"cannot load {name}: {error}", hint=yaml_advice(name, error)) from error
     except RecursionError as error:
         raise HelmError(f"cannot load {name}: it is nested too deeply") from error
 

@@ -195,6 +195,9 @@ def read_lock(data: bytes, budget: YamlBudget | None = None) -> Lock:
     return Lock(lock.get("generated", ""), lock.get("digest", ""), tuple(lock.get("dependencies", ())))
 
 
+_NEEDED: Final = "Chart.yaml needs `apiVersion: v2`, a name, and a version such as 1.0.0."
+
+
 def check_metadata(metadata: Metadata) -> None:
     """Clean texts and check fields (Helm's Metadata.Validate). Raise HelmError."""
     for name in ("name", "description", "home", "icon", "condition", "tags", "app_version", "kube_version"):
@@ -202,7 +205,7 @@ def check_metadata(metadata: Metadata) -> None:
     metadata.sources = [clean(source) for source in metadata.sources]
     metadata.keywords = [clean(keyword) for keyword in metadata.keywords]
     if problem := _problem(metadata):
-        raise HelmError(f"validation: {problem}")
+        raise HelmError(f"validation: {problem}", hint=_NEEDED)
     for maintainer in metadata.maintainers:
         if maintainer is _NO_MAINTAINER:
             raise HelmError("validation: maintainers must not contain empty or null nodes")

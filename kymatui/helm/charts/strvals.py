@@ -43,6 +43,9 @@ class SetError(HelmError):
     """A --set line that Helm refuses."""
 
 
+_JSON_HINT: Final = """Write --set-json 'name={"key": "text"}', with keys and texts in double quotes."""
+
+
 def set_values(target: Values, line: str) -> None:
     """Apply --set: words and whole numbers are typed. Raise SetError."""
     _parse(_Parser(line, _typed), target, "--set")
@@ -74,12 +77,12 @@ def set_json(base: Values, line: str, merge: Callable[[Values, Values], Values])
         try:
             value = loads(stripped)
         except ValueError as error:
-            raise SetError(f"failed parsing --set-json data JSON: {line}") from error
+            raise SetError(f"failed parsing --set-json data JSON: {line}", hint=_JSON_HINT) from error
         return merge(base, value)
     try:
         _parse(_JsonParser(line, str), base, "--set-json")
     except SetError as error:
-        raise SetError(f"failed parsing --set-json data {line}") from error
+        raise SetError(f"failed parsing --set-json data {line}", hint=_JSON_HINT) from error
     return base
 
 
@@ -125,7 +128,7 @@ def _parse(parser: _Parser, target: Values, flag: str) -> None:
     except _EndError:
         return
     except SetError as error:
-        raise SetError(f"failed parsing {flag} data: {error}") from error
+        raise SetError(f"failed parsing {flag} data: {error}", hint=f"Write {flag} name=value.") from error
 
 
 def _as(kind: type, value: Any, name: str) -> Any:

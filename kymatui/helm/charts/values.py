@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from kymatui.errors import HelmError
+from kymatui.errors import HelmError, nearest_names
 from kymatui.helm.charts import strvals
 from kymatui.helm.charts.structs import mismatch
 from kymatui.helm.govalues.text import from_bytes
@@ -154,9 +155,28 @@ def _read_values(file: ValuesFile) -> dict[str, Any]:
     try:
         return load_values(file.data if isinstance(file, ValuesText) else Path(file).read_bytes())
     except OSError as error:
-        raise HelmError(f"open {file}: {_reason(error)}") from error
+        raise HelmError(f"open {file}: {_reason(error)}", hint=path_advice(str(file))) from error
     except YamlError as error:
-        raise HelmError(f"failed to parse {file}: {error}") from error
+        hint = yaml_advice(str(file), error) or "A values file is a table: name: value, one to a line."
+        raise HelmError(f"failed to parse {file}: {error}", hint=hint) from error
+
+
+def yaml_advice(name: str, error: YamlError) -> str:
+    """Return the place of a problem, which Go's reader of YAML often leaves out or gives a line too early."""
+    if error.mark is None:
+        return ""
+    return f"{name}, line {error.line}, column {error.mark.column + 1}: check indentation, colons, quotes and braces."
+
+
+def path_advice(path: str) -> str:
+    """Return the file or folder that a path with a typing error probably means, "" without one."""
+    folder, _, name = path.rstrip("/").rpartition("/")
+    try:
+        names = os.listdir(folder or ("/" if path.startswith("/") else "."))
+    except OSError:
+        return f"The folder {folder} does not exist."
+    near = nearest_names(name, names, 1)
+    return f"Did you mean {path.rstrip('/').removesuffix(name)}{near[0]}?" if near else ""
 
 
 def _read_text(path: str) -> str:

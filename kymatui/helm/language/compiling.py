@@ -16,6 +16,7 @@ from kymatui.helm.govalues.naming import can_be_nil, type_kind
 from kymatui.helm.govalues.types import ANY, LIST, MAP, REFLECT, Function
 from kymatui.helm.language.builtins import BUILTINS, UNCOUNTED
 from kymatui.helm.language.emitting import Emitter, LineOrigin
+from kymatui.helm.language.faults import PIPE_HINT
 from kymatui.helm.language.nodes import (
     ActionNode,
     Bool,
@@ -109,9 +110,9 @@ class Expressions:
         self.out.line(f"{local} = {code}", self.origin(called))
         return local
 
-    def fail(self, text: str) -> Value:
+    def fail(self, text: str, hint: str = "") -> Value:
         """Emit an error at this point of the evaluation."""
-        self.out.line(f"raise EVAL({text!r})", self.origin())
+        self.out.line(f"raise EVAL({text!r}, {hint!r})" if hint else f"raise EVAL({text!r})", self.origin())
         return Value("None")
 
     # --- variables
@@ -287,9 +288,11 @@ class Expressions:
         count = len(args) + (final is not None)
         expected = len(function.params)
         if function.variadic and count < expected - 1:
-            return self.fail(f"wrong number of args for {node.name}: want at least {expected - 1} got {len(args)}")
+            return self.fail(
+                f"wrong number of args for {node.name}: want at least {expected - 1} got {len(args)}", PIPE_HINT
+            )
         if not function.variadic and count != expected:
-            return self.fail(f"wrong number of args for {node.name}: want {expected} got {count}")
+            return self.fail(f"wrong number of args for {node.name}: want {expected} got {count}", PIPE_HINT)
         if function in (BUILTINS["and"], BUILTINS["or"]):
             return self.short_circuit(node.name, args, final)
         if function is BUILTINS["index"] and count == 1:

@@ -8,8 +8,11 @@ say); then Go's single line stays. Source: helm v4 pkg/engine/engine.go.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
+from kymatui.errors import nearest_names
+from kymatui.helm.charts.warnings import describe_type
 from kymatui.helm.govalues.text import runes
 from kymatui.helm.govalues.types import FunctionError
 
@@ -21,6 +24,10 @@ _WARNING: Final = re.compile(WARN_START + r"(.*)" + WARN_END, re.DOTALL)
 class ParseError(Exception):
     """A template that does not parse; the message is text/template's, "template: NAME:LINE: …"."""
 
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
 
 class TooDeepError(Exception):
     """A template nested deeper than Python's compiler allows."""
@@ -28,6 +35,10 @@ class TooDeepError(Exception):
 
 class EvalError(Exception):
     """A failed evaluation; the message is Go's after "at <…>: "."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
 
 
 class MethodError(Exception):
@@ -39,6 +50,7 @@ class MethodError(Exception):
         self.cause = cause
 
 
+PIPE_HINT: Final = "A pipe passes its value as the last argument: {{ .Values.name | trunc 63 }}."
 RECURSION: Final = 200
 """Calls of `tpl` within each other from which a text calls itself: no chart nests them so deeply."""
 
@@ -71,7 +83,15 @@ class TplError(WrappedError):
 
 
 class ExecError(WrappedError):
-    """A template failed to execute: Go's ExecError."""
+    """A template failed to execute: Go's ExecError.
+
+    `expression` is what failed, if it is the evaluation of the expression itself; `hint` says what to do.
+    """
+
+    def __init__(self, head: str, cause: FunctionError | None = None, *, expression: str = "", hint: str = "") -> None:
+        super().__init__(head, cause)
+        self.expression = expression
+        self.hint = hint
 
     def own_text(self) -> str:
         """Return the text that Helm parses: an inner template error is cut off after its first word."""
@@ -80,6 +100,45 @@ class ExecError(WrappedError):
 
 class NoTemplateError(FunctionError):
     """`include` of an undefined name; Helm treats its message as a template's own."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class MissingValue(FunctionError):
+    """A message of `required`."""
+
+
+def advice(error: ExecError, values: Mapping[str, object]) -> str:
+    """Return what to do about a failed template, "" if only its message says it; `values` are those of its chart."""
+    innermost = [link for link in error.links() if isinstance(link, ExecError)][-1]
+    cause = error.links()[-1].cause
+    if isinstance(cause, NoTemplateError):
+        return cause.hint
+    if isinstance(cause, MissingValue):
+        return "Set the value with --set, or in a file with -f."
+    return innermost.hint or value_advice(innermost.expression, values)
+
+
+_VALUES: Final = ".Values."
+
+
+def value_advice(expression: str, values: Mapping[str, object]) -> str:
+    """Return what is wrong with the value of an expression such as `.Values.image.tag`, "" if it is another one."""
+    if not expression.startswith(_VALUES) or not expression.removeprefix(_VALUES).replace(".", "").isidentifier():
+        return ""
+    current: object = values
+    path = ""
+    for name in expression.removeprefix(_VALUES).split("."):
+        if not isinstance(current, Mapping):
+            return f"The value {path} is {describe_type(current)}, which has no field {name}."
+        if current.get(name) is None:
+            near = nearest_names(name, current, 1)
+            meant = f" Did you mean {'.'.join(filter(None, (path, near[0])))}?" if near else ""
+            return f"The value {'.'.join(filter(None, (path, name)))} is not set.{meant}"
+        current, path = current[name], ".".join(filter(None, (path, name)))
+    return f"The value {path} is {describe_type(current)}."
 
 
 def describe(file: str, error: ExecError) -> str:

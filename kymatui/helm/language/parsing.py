@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Container
+from collections.abc import Collection
 from typing import Final, NamedTuple
 
+from kymatui.errors import nearest_names
 from kymatui.helm.govalues.budget import LimitError, charge
 from kymatui.helm.govalues.quoting import is_print, quote, unquote
 from kymatui.helm.language.faults import ParseError
@@ -46,7 +47,7 @@ TOKEN: Final = 300
 """Bytes that a token takes, with its part of the tree."""
 
 
-def parse(name: str, source: str, functions: Container[str]) -> dict[str, ListNode]:
+def parse(name: str, source: str, functions: Collection[str]) -> dict[str, ListNode]:
     """Return the trees of a file by name: its own, and those it defines."""
     trees: dict[str, ListNode] = {}
     _Parser(name, source, functions, trees).parse()
@@ -54,7 +55,7 @@ def parse(name: str, source: str, functions: Container[str]) -> dict[str, ListNo
 
 
 class _Parser:
-    def __init__(self, name: str, source: str, functions: Container[str], trees: dict[str, ListNode]) -> None:
+    def __init__(self, name: str, source: str, functions: Collection[str], trees: dict[str, ListNode]) -> None:
         self.name = name
         self.source = source
         self.functions = functions
@@ -66,6 +67,7 @@ class _Parser:
         self.furthest = 0
         self.variables = ["$"]
         self.action_start = -1
+        self.open_blocks: list[tuple[str, int]] = []
         self.range_depth = 0
         self.stack_depth = 0
 
@@ -98,9 +100,9 @@ class _Parser:
     def line(self, position: int) -> int:
         return self.source.count("\n", 0, position) + 1
 
-    def fail(self, text: str) -> ParseError:
+    def fail(self, text: str, hint: str = "") -> ParseError:
         """Return a parse error with the line of the last token, as in Go."""
-        return ParseError(f"template: {self.name}:{self.line(self.tokens[self.furthest].position)}: {text}")
+        return ParseError(f"template: {self.name}:{self.line(self.tokens[self.furthest].position)}: {text}", hint)
 
     def unexpected(self, token: Token, context: str) -> ParseError:
         if token.kind != "error":
@@ -152,9 +154,11 @@ class _Parser:
 
     def definition(self) -> None:
         context = "define clause"
+        self.open_blocks.append(("define", self.peek().position))
         name = self.unquoted(self.expect(("string", "raw"), context))
         self.expect(("}}",), context)
         self.add(name, self.nested(context))
+        self.open_blocks.pop()
 
     def nested(self, context: str) -> ListNode:
         """Parse the body of a define or block, without the outer variables and loops."""
@@ -173,7 +177,8 @@ class _Parser:
             if isinstance(node, End):
                 return block, node
             block.nodes.append(node)
-        raise self.fail("unexpected EOF")
+        word, position = self.open_blocks[-1] if self.open_blocks else ("", 0)
+        raise self.fail("unexpected EOF", f"The {word} in line {self.line(position)} has no end." if word else "")
 
     def text_or_action(self) -> Node:
         token = self.next_non_space()
@@ -191,7 +196,10 @@ class _Parser:
         kind = token.kind
         if kind in ("if", "range", "with"):
             self.next()
-            return self.control(kind)
+            self.open_blocks.append((kind, token.position))
+            node = self.control(kind)
+            self.open_blocks.pop()
+            return node
         if kind in ("break", "continue"):
             self.next()
             return self.jump(token)
@@ -355,7 +363,9 @@ class _Parser:
         self.next()
         if kind == "identifier":
             if value not in self.functions:
-                raise self.fail(f"function {quote(value)} not defined")
+                near = nearest_names(value, self.functions, 1)
+                hint = f"Did you mean {near[0]}?" if near else "Does an action before it lack its }}?"
+                raise self.fail(f"function {quote(value)} not defined", hint)
             return Identifier(position, value)
         if kind == "field":
             return Field(position, [value[1:]])

@@ -13,7 +13,7 @@ from kymatui.helm.govalues.printing import format_printable, format_value
 from kymatui.helm.govalues.quoting import quote
 from kymatui.helm.govalues.types import ANY, INVALID, MAP, REFLECT, Function, FunctionError, NilPointer, Object, go_type
 from kymatui.helm.govalues.zeros import typed, zero
-from kymatui.helm.language.faults import EvalError, ExecError, MethodError
+from kymatui.helm.language.faults import PIPE_HINT, EvalError, ExecError, MethodError
 from kymatui.helm.language.tables import Values
 
 if TYPE_CHECKING:
@@ -87,9 +87,11 @@ def check_count(method: Function, shown_count: int, count: int) -> None:
     expected = len(method.params)
     if method.variadic:
         if count < expected - 1:
-            raise EvalError(f"wrong number of args for {method.name}: want at least {expected - 1} got {shown_count}")
+            raise EvalError(
+                f"wrong number of args for {method.name}: want at least {expected - 1} got {shown_count}", PIPE_HINT
+            )
     elif count != expected:
-        raise EvalError(f"wrong number of args for {method.name}: want {expected} got {count}")
+        raise EvalError(f"wrong number of args for {method.name}: want {expected} got {count}", PIPE_HINT)
 
 
 def find_method(value: Any, name: str, container: Any, shown_count: int, count: int) -> Function | None:
@@ -269,7 +271,7 @@ def fault(template: Failing, error: Exception) -> NoReturn:
     if isinstance(error, LimitError):
         raise LimitError(f"{where}{error}", hint=error.hint, placed=True) from None
     if isinstance(error, EvalError):
-        raise ExecError(where + str(error)) from None
+        raise ExecError(where + str(error), expression=node.text(), hint=error.hint) from None
     if isinstance(error, UnboundLocalError):
         raise ExecError(f"{where}undefined variable: {node.text().partition('.')[0]}") from None
     if isinstance(error, MethodError):

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from kymatui.errors import HelmError
+from kymatui.errors import HelmError, nearest_names
 from kymatui.helm.govalues.budget import CALL, LimitError, RenderBudget
 from kymatui.helm.govalues.printing import format_printable
 from kymatui.helm.govalues.quoting import quote
@@ -19,9 +19,11 @@ from kymatui.helm.language.faults import (
     WARN_START,
     EvalError,
     ExecError,
+    MissingValue,
     NoTemplateError,
     ParseError,
     TplError,
+    advice,
     describe,
     describe_parse_error,
 )
@@ -168,7 +170,9 @@ def include(scope: Scope, name: str, data: Any) -> str:
         raise FunctionError(f"rendering template has a nested reference name: {name}: unable to execute template")
     template = scope.templates.get(name)
     if template is None:
-        raise NoTemplateError(f"template: no template {quote(name)} associated with template {quote(ROOT_NAME)}")
+        near = nearest_names(name, scope.templates, 1)
+        hint = f"Did you mean {quote(near[0])}?" if near else "Define it in a file of templates/, such as _helpers.tpl."
+        raise NoTemplateError(f"template: no template {quote(name)} associated with template {quote(ROOT_NAME)}", hint)
     included[name] = count + 1
     text = scope.capture(template, data)
     if len(text) > MAX_TEXT:
@@ -201,7 +205,7 @@ def required(environment: Environment, warning: str, value: Any) -> Any:
     if value is None or value == "":
         if environment.lint:
             return ""
-        raise FunctionError(f"{WARN_START}{warning}{WARN_END}")
+        raise MissingValue(f"{WARN_START}{warning}{WARN_END}")
     return value
 
 
@@ -301,7 +305,7 @@ class TemplateSet:
             try:
                 unit = Unit(file, files[file], templates.functions, templates.names, entries[file] if entries else None)
             except ParseError as error:
-                raise HelmError(describe_parse_error(file, str(error))) from None
+                raise HelmError(describe_parse_error(file, str(error)), hint=error.hint) from None
             install(templates.templates, unit)
             templates.units.append(unit)
         return templates
@@ -350,7 +354,7 @@ class Rendering:
             with self.scope.state:
                 return runes(self.scope.capture(template, root).replace("<no value>", ""))
         except ExecError as error:
-            raise HelmError(runes(describe(name, error))) from None
+            raise HelmError(runes(describe(name, error)), hint=advice(error, _values(root))) from None
         except (FunctionError, EvalError) as error:
             raise HelmError(f"template: {name}: {error}") from None
         except RecursionError:
@@ -364,6 +368,12 @@ class Rendering:
         except Exception as error:
             # Helm converts panics of its engine to this message; a rendering raises nothing but HelmError.
             raise HelmError(f"rendering template failed: {type(error).__name__}: {error}") from error
+
+
+def _values(root: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the values of a file's chart."""
+    values = root.get("Values")
+    return values if isinstance(values, Mapping) else {}
 
 
 def sort_templates(files: Mapping[str, str]) -> list[str]:

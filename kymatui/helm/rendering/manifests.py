@@ -133,7 +133,9 @@ class ManifestError(HelmError):
     """Template output that is no manifest; `path` is the template."""
 
     def __init__(self, path: str, problem: str) -> None:
-        super().__init__(f"YAML parse error on {path}: {problem}")
+        super().__init__(
+            f"YAML parse error on {path}: {problem}", hint="`kymatui helm template --debug` prints what is rendered."
+        )
         self.path = path
 
 
@@ -332,7 +334,8 @@ def check_release_name(name: str) -> None:
     if len(name) > LONGEST_RELEASE or not re.fullmatch(_SUBDOMAIN, name):
         raise HelmError(
             f'release name check failed: release name "{name}": invalid release name, must match regex'
-            f" {RELEASE_PATTERN} and the length must not be longer than {LONGEST_RELEASE}"
+            f" {RELEASE_PATTERN} and the length must not be longer than {LONGEST_RELEASE}",
+            hint="Use lowercase letters, digits, - and ., and start and end with a letter or digit.",
         )
 
 

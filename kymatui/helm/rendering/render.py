@@ -212,7 +212,8 @@ def _check_kube_version(chart: Chart, capabilities: Capabilities) -> None:
     constraint, version = chart.metadata.kube_version, capabilities.kube_version
     if constraint and not is_compatible(constraint, str(version)):
         raise HelmError(
-            f"chart requires kubeVersion: {constraint} which is incompatible with Kubernetes {version.version}"
+            f"chart requires kubeVersion: {constraint} which is incompatible with Kubernetes {version.version}",
+            hint="Another version of the chart may support it; --kube-version renders for another Kubernetes.",
         )
 
 

@@ -12,6 +12,7 @@ from kymatui import helm
 from kymatui.cli.options.chart_values import value_flags
 from kymatui.cli.output.printing import print_line
 from kymatui.errors import HelmError
+from kymatui.helm.charts.values import path_advice
 from kymatui.sessions.charts import fetch_chart
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def load(args: argparse.Namespace, reference: str) -> Chart:
             verify_file(path, args.keyring)
         return helm.load_chart(path, links_out=args.follow_links)
     if "://" not in reference and not args.repo:
-        raise HelmError(f'path "{reference}" not found')
+        raise HelmError(f'path "{reference}" not found', hint=path_advice(reference))
     fetched = fetch(args, reference)
     if args.verify:
         verify_bytes(fetched.content, fetched.filename, fetched.provenance, args.keyring)
