@@ -27,7 +27,7 @@ from kymatui.errors import ConfigurationError, PartlyDoneError, RefusedError
 from kymatui.helm.rendering.releases import Release, Status, from_secret, to_secret
 from tests.engine import objects as make
 from tests.engine.charts import chart, hook
-from tests.engine.installing import LIMITS, Told, bundle, install, plan
+from tests.engine.installing import LIMITS, Told, apply, bundle, install, plan
 from tests.engine.places import Place
 
 JOB = "batch/v1"
@@ -111,6 +111,25 @@ def test_a_failure_is_written_into_the_release_and_what_was_deployed_stays(place
     assert found["data"] == {"x": "1"}
     install(place, chart(place, make.config_map("a", x="3")))
     assert statuses(place) == [(1, "superseded"), (2, "failed"), (3, "deployed")]
+
+
+def test_an_object_with_the_name_of_a_hook_is_written_after_it_at_each_upgrade(place: Place) -> None:
+    hooks = (hook(make.config_map("same", x="hook"), "pre-install", "pre-upgrade"),)
+
+    def data() -> object:
+        live = place.get("v1", "ConfigMap", "same")
+        assert live is not None
+        return live["data"]
+
+    for config in ({}, {"a": "1"}, {"a": "2"}):
+        bundle = chart(place, make.config_map("same", x="object"), hooks=hooks, config=config)
+        planned = plan(place, bundle)
+        assert [step.action for step in planned.steps if step.ref.name == "same"] == [
+            Action.CHANGE if config else Action.CREATE
+        ]
+        apply(place, planned)
+        assert data() == {"x": "object"}
+    assert plan(place, bundle).changes_nothing
 
 
 def test_hooks_run_by_weight_and_go_by_their_policies(place: Place) -> None:

@@ -20,7 +20,7 @@ from kymatui.engine.cluster.kind_order import defined_kinds, is_definition
 from kymatui.engine.cluster.ports import NAMESPACE, Object
 from kymatui.engine.deletion.prune_plan import Pruning, save_deletions
 from kymatui.engine.dryrun.field_takeover import HELM, take_over_fields
-from kymatui.engine.dryrun.preview import conflicts_of, is_yielding, observe
+from kymatui.engine.dryrun.preview import conflicts_of, is_of_own_hook, is_yielding, observe
 from kymatui.engine.inventory.inventory_store import InventoryStore
 from kymatui.engine.inventory.ownership_marks import ADOPTED_MANAGERS, bundle_owner, take_over
 from kymatui.engine.inventory.release_store import inventory_store_for, read_inventory
@@ -275,7 +275,8 @@ class _Application:
             agreed = self.plan.intent.force and set(conflicts) <= set(step.conflicts)
             if not conflicts or live is None:
                 raise
-            if not agreed and not is_yielding(conflicts, live, bundle_owner(self._bundle)):
+            own = is_yielding(conflicts, live, bundle_owner(self._bundle))
+            if not (agreed or own or is_of_own_hook(conflicts, live, self._bundle)):
                 owners = ", ".join(f"{conflict.path} by {conflict.manager}" for conflict in conflicts)
                 raise OutdatedError(
                     f"other field managers own fields of {step.ref} now: {owners}", hint="plan again"

@@ -179,7 +179,7 @@ class Planner:
         self._observed |= pruned.observed
         steps += pruned.steps
         planned = self._plan(tuple(steps), note)
-        return replace(planned, hooks=self._hooks(planned, namespaces)).concealed()
+        return _with_replaced(replace(planned, hooks=self._hooks(planned, namespaces))).concealed()
 
     def _plan(self, steps: tuple[Step, ...], note: str) -> Plan:
         previous = self._previous
@@ -511,6 +511,20 @@ class KindScopes:
 
     def clean(self, body: Object) -> Object:
         return clean(body, self.namespaced(read_ref(body).kind), self._namespace)
+
+
+def _with_replaced(plan: Plan) -> Plan:
+    """Return the plan that also writes unchanged objects which a hook of their name replaces before."""
+    runs = (Action.CREATE, Action.CHANGE)
+    names = {hook.ref.key for hook in plan.hooks if hook.event.startswith("pre-") and hook.action in runs}
+    reason = "a hook of the same name replaces it first"
+    steps = (
+        replace(step, action=Action.CHANGE, reason=reason)
+        if step.action is Action.SAME and step.ref.key in names
+        else step
+        for step in plan.steps
+    )
+    return replace(plan, steps=tuple(steps)) if names else plan
 
 
 def refuse_blocked_plan(plan: Plan, run: Run) -> None:

@@ -17,7 +17,7 @@ from kymatui.domain.ownership import Owner, OwnerKind, applying_keeper, read_own
 from kymatui.engine.bundles.bundle import Bundle, BundleHook, hooks_of
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.kind_order import defined_kinds, is_definition
-from kymatui.engine.cluster.ports import FIELD_MANAGER, Cluster, Object, PatchKind
+from kymatui.engine.cluster.ports import FIELD_MANAGER, OPERATOR_FIELD_MANAGER, Cluster, Object, PatchKind
 from kymatui.engine.cluster.request_scope import optional_requests
 from kymatui.engine.cluster.retries import field_conflicts
 from kymatui.engine.dryrun.field_takeover import (
@@ -268,8 +268,20 @@ def conflicts_of(error: ConflictError) -> tuple[FieldConflict, ...]:
 
 
 def is_yielding(conflicts: tuple[FieldConflict, ...], live: Mapping[str, Any], mine: Owner) -> bool:
-    """Return whether the fields belong to helm on an object of this release, which is the same owner."""
-    return read_owner(live) == mine and {conflict.manager for conflict in conflicts} <= {HELM_MANAGER}
+    """Return whether the fields are the release's own: helm wrote them, or a hook with the name of the object."""
+    managers = {HELM_MANAGER, FIELD_MANAGER, OPERATOR_FIELD_MANAGER} if was_created_by_hook(live) else {HELM_MANAGER}
+    return read_owner(live) == mine and {conflict.manager for conflict in conflicts} <= managers
+
+
+def is_of_own_hook(conflicts: tuple[FieldConflict, ...], live: Mapping[str, Any], bundle: Bundle) -> bool:
+    """Return whether a hook of the bundle created the object a moment ago: both have one name, which helm allows."""
+    names = {read_ref(hook.body).key for hook in bundle.hooks}
+    managers = {conflict.manager for conflict in conflicts}
+    return (
+        read_ref(live).key in names
+        and was_created_by_hook(live)
+        and managers <= {FIELD_MANAGER, OPERATOR_FIELD_MANAGER}
+    )
 
 
 def existed_before(live: Mapping[str, Any], mine: Owner, manager: str = FIELD_MANAGER) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -79,7 +79,7 @@ def _run(run: Run, hook: BundleHook, mark: str) -> None:
         wait_ready(run, [ref], run.limits.hooks, [ref] if is_deleted_when_done(hook.body) else [])
 
 
-def was_created_by_hook(live: Object) -> bool:
+def was_created_by_hook(live: Mapping[str, Any]) -> bool:
     """Return whether a hook of kymatui or helm created the object; the name alone may be a user's."""
     annotations = live["metadata"].get("annotations") or {}
     return ANNOTATION_RUN in annotations or _HOOK in annotations

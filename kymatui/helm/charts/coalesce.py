@@ -11,8 +11,9 @@ from typing import Any, Final
 
 from kymatui.errors import HelmError
 from kymatui.helm.charts.trees import ChartNode
-from kymatui.helm.charts.warnings import Warnings, describe_type
+from kymatui.helm.charts.warnings import Warnings
 from kymatui.helm.govalues.printf import sprintf
+from kymatui.helm.govalues.types import describe_type
 from kymatui.helm.yaml.conversions import copy_plain
 
 GLOBAL: Final = "global"

@@ -12,9 +12,9 @@ from kymatui.helm.charts.chart import Chart
 from kymatui.helm.charts.coalesce import Table, coalesce_tables, coalesce_values, merged_values
 from kymatui.helm.charts.metadata import Dependency
 from kymatui.helm.charts.trees import ChartNode
-from kymatui.helm.charts.warnings import Warnings, describe_type
+from kymatui.helm.charts.warnings import Warnings
 from kymatui.helm.govalues.printing import format_value
-from kymatui.helm.govalues.types import TypedMap
+from kymatui.helm.govalues.types import TypedMap, describe_type
 from kymatui.helm.semver.constraints import parse_constraint
 from kymatui.helm.semver.versions import SemverError, parse_version
 from kymatui.helm.yaml.conversions import copy_plain

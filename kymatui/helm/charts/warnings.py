@@ -51,14 +51,6 @@ class Warnings:
         return tuple(self._warnings)
 
 
-def describe_type(value: Any) -> str:
-    """Return what a value is, since the value itself may be secret: "text", "a number", "a list"."""
-    if isinstance(value, bool):
-        return "true or false"
-    names = ((str, "text"), ((int, float), "a number"), (list, "a list"), (dict, "a table"))
-    return next((name for kind, name in names if isinstance(value, kind)), "null")
-
-
 def warn_of_names(root: ChartNode, values: Mapping[str, Any], warnings: Warnings) -> None:
     """Warn of values that no chart has, if another value of nearly the same name exists: it was probably meant."""
     _compare(values, root.values, {child.name for child in root.dependencies}, (), warnings)

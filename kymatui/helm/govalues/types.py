@@ -257,3 +257,11 @@ def wrap_integer(number: int, bits: int = 64, signed: bool = True) -> int:
     """Return the number wrapped around to `bits`, as Go's integers do."""
     number &= (1 << bits) - 1
     return number - (1 << bits) if signed and number >> (bits - 1) else number
+
+
+def describe_type(value: Any) -> str:
+    """Return what a value is, since the value itself may be secret: "text", "a number", "a list"."""
+    if isinstance(value, bool):
+        return "true or false"
+    names = ((str, "text"), ((int, float), "a number"), (list, "a list"), (dict, "a table"))
+    return next((name for kind, name in names if isinstance(value, kind)), "null")

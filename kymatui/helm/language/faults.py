@@ -12,9 +12,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from kymatui.errors import nearest_names
-from kymatui.helm.charts.warnings import describe_type
 from kymatui.helm.govalues.text import runes
-from kymatui.helm.govalues.types import FunctionError
+from kymatui.helm.govalues.types import FunctionError, describe_type
 
 WARN_START: Final = "HELM_ERR_START"
 WARN_END: Final = "HELM_ERR_END"
