@@ -6,6 +6,7 @@ import argparse
 import re
 from typing import Final
 
+from kymatui.errors import UsageError
 from kymatui.moments import parse_duration
 from kymatui.patterns import deferred
 
@@ -112,4 +113,17 @@ def add_contexts(parser: argparse._ActionsContainer, text: str = "") -> None:
 
 
 def uses_contexts(args: argparse.Namespace) -> bool:
-    return getattr(args, "contexts", None) is not None
+    """Return whether a command line is about many contexts. Raise UsageError for one that also names a cluster."""
+    if getattr(args, "contexts", None) is None:
+        return False
+    for name in _OF_ONE_CONTEXT:
+        if getattr(args, name, None) not in (None, ""):
+            raise UsageError(f"--contexts and --{name.replace('_', '-')} exclude each other")
+    return True
+
+
+_OF_ONE_CONTEXT: Final = (
+    *("context", "user", "namespace", "remote"),
+    *("skr_context", "skr_kubeconfig", "kcp_context", "kcp_kubeconfig"),
+)
+"""Options that name one cluster, or belong to one context."""

@@ -180,6 +180,14 @@ class _Parser(argparse.ArgumentParser):
         actions = self._option_string_actions.items()
         return [name for name, action in actions if action.help != argparse.SUPPRESS and action.dest != "help"]
 
+    def _get_option_tuples(self, option_string: str) -> Any:
+        """Return the options that a shortened one may be; --context where --contexts is the only other one."""
+        found = super()._get_option_tuples(option_string)
+        shortest = min(found, key=lambda option: len(option[1]), default=None)
+        if shortest is not None and all(option[1].startswith(shortest[1]) for option in found):
+            return [shortest]
+        return found
+
     def _refuse_unknown_options(self) -> None:
         """Refuse an unknown option before its value: argparse takes the value for an argument of the command."""
         names = (word.partition("=")[0] for word in self._words if word.startswith("--") and len(word) > 2)
@@ -280,6 +288,8 @@ class _TopParser(_Parser):
                 continue
             if action.nargs is None:
                 next(rest, None)
+            elif action.nargs == "*":
+                return  # the words up to the next option are its values
             elif action.nargs == "?" and not self._has_runtime(action, rest):
                 return
 

@@ -282,7 +282,7 @@ def _cluster_module(row: ModuleRow) -> dict[str, Any]:
 
 CLUSTER_COLUMNS: Final = (
     ListColumn[FleetCluster](
-        "context",
+        "name",
         "CONTEXT",
         16,
         flex=3,

@@ -465,7 +465,7 @@ async def test_the_catalog_of_a_control_plane_names_its_kyma_and_the_way_on(
         app = await ready(pilot)
         banner = text(app, "#banner")
         assert said in banner
-        assert banner.endswith("start kymatui --remote for the runtimes")
+        assert banner.endswith("`:fleet runtimes` lists its runtimes")
         assert len(table(app).rows) == 1
         session.show(feeds={name: Feed(FeedState.STALE, b.NOW - 42) for name in LIVE})
         await until(pilot, lambda: "42s old" in text(app, "#banner"))

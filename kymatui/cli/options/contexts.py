@@ -16,7 +16,7 @@ from kymatui.cli.output.listing import Listing, ListPrinter
 from kymatui.cli.output.printing import CAPTURED, document, print_line, print_message, print_text
 from kymatui.cli.session_arguments import session_options_of
 from kymatui.domain.kubernetes.terminal_text import sanitize
-from kymatui.errors import ClusterError, ConfigurationError, KymatuiError, PartlyDoneError, UnknownNameError, UsageError
+from kymatui.errors import ClusterError, ConfigurationError, KymatuiError, PartlyDoneError, UnknownNameError
 from kymatui.helm.yaml.reading import load_exactly
 from kymatui.lists.columns import Cell, ListColumn, natural_key
 from kymatui.sessions.context_reader import failed_cluster, read_contexts
@@ -31,18 +31,13 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 _WORK = 300.0
 """Seconds in which a plan or a comparison reads registries and asks a server for its dry run."""
-_EXCLUDED = ("context", "remote", "skr_context", "skr_kubeconfig", "kcp_context", "kcp_kubeconfig", "user", "namespace")
-"""Options that name one cluster, or belong to one context."""
 
 
 def chosen_contexts(args: argparse.Namespace) -> tuple[SessionOptions, Settings, list[ContextEntry]]:
     """Return the options for all contexts, and the contexts that the words choose.
 
-    Raise UsageError for an option that names one cluster, UnknownNameError for a pattern that matches none.
+    Raise UnknownNameError for a pattern that matches none.
     """
-    for name in _EXCLUDED:
-        if getattr(args, name, None) not in (None, ""):
-            raise UsageError(f"--contexts and --{name.replace('_', '-')} exclude each other")
     options, settings = session_options_of(args)
     entries = list_entries(options, settings, {})
     return options, settings, select_entries(entries, args.contexts, settings)

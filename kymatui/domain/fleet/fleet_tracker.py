@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
 
-from kymatui.domain.catalog.rows import NAMING_LISTS
+from kymatui.domain.catalog.rows import NAMING_LISTS, Catalog
+from kymatui.domain.fleet.clusters import FleetCluster
 from kymatui.domain.fleet.manifest_summary import ManifestSummary
 from kymatui.domain.fleet.runtimes import Metas, Runtime, RuntimeModule, with_release_metas
 from kymatui.domain.kubernetes.object_meta import MalformedObject
@@ -39,7 +40,8 @@ class FleetChange(Struct, frozen=True):
 class FleetSnapshot(Struct, frozen=True):
     """A snapshot of the fleet; `manifests` are by Kyma, `changes` newest first.
 
-    `mandatory` are the Kymas with a mandatory module that is not ready, which their status does not report.
+    `mandatory` are the Kymas with a mandatory module that is not ready, which their status does not report. `clusters`
+    are those of contexts, in a fleet without a control plane.
     A mapping stays the same object from snapshot to snapshot until something in it changes.
     """
 
@@ -52,6 +54,12 @@ class FleetSnapshot(Struct, frozen=True):
     taken_at: float = 0.0
     metas: Metas = field(default_factory=dict)
     mandatory: frozenset[RuntimeKey] = frozenset()
+    clusters: Mapping[RuntimeKey, FleetCluster] = field(default_factory=dict)
+
+    @property
+    def catalogs(self) -> Mapping[RuntimeKey, Catalog]:
+        """Return the catalogs that were read of contexts."""
+        return {key: cluster.catalog for key, cluster in self.clusters.items() if cluster.catalog is not None}
 
     @property
     def unknown_runtimes(self) -> UnknownFact | None:
@@ -90,7 +98,8 @@ class FleetSnapshot(Struct, frozen=True):
     @property
     def offered(self) -> frozenset[str]:
         """Return the names of all modules in any channel, without mandatory ones."""
-        return frozenset(module for (_, module), meta in self.metas.items() if not meta.mandatory_version)
+        own = {module for (_, module), meta in self.metas.items() if not meta.mandatory_version}
+        return frozenset(own.union(*(cluster.offered for cluster in self.clusters.values())))
 
     def named(self, name: str) -> Runtime | None:
         """Return the runtime by name, `namespace/name`, shoot or runtime id; None unless exactly one matches."""

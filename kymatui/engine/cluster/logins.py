@@ -103,6 +103,8 @@ class Logins:
         self._running: list[Login] = []
         self._spent, self._since = 0.0, 0.0
         self._is_registered = False
+        self.in_background: frozenset[str] = frozenset()
+        """Users whose plugins get no terminal: a person looks at other clusters."""
 
     @property
     def running(self) -> tuple[Login, ...]:
@@ -126,6 +128,7 @@ class Logins:
             if not self._is_registered:
                 self._is_registered = True
                 atexit.register(self.close)
+        terminal = terminal and login.user not in self.in_background
         with turn, self.entered(login):
             result = self._attempt(login, start, terminal=terminal)
             if terminal and not login.has_terminal and (result is None or result.status != 0):

@@ -14,8 +14,9 @@ from kymatui.ui.application.module_commands import commands as acting
 from kymatui.ui.application.module_commands import target_modules
 from kymatui.ui.flows.context_switch import ALL_NAMESPACES, PREVIOUS
 from kymatui.ui.flows.context_switch import USAGE as CONTEXT_USAGE
+from kymatui.ui.flows.flow_app import switch_view
 from kymatui.ui.navigation.command_table import ScreenCommand, unknown_name
-from kymatui.ui.navigation.history import COMPONENT, CONTEXTS, LOGS, ScreenStep
+from kymatui.ui.navigation.history import COMPONENT, CONTEXTS, LOGS, OtherView, ScreenStep, ViewKind
 from kymatui.ui.terminal.file_saving import save_file
 from kymatui.ui.terminal.themes import THEMES
 from kymatui.ui.viewmodels.sorting import SortOrder
@@ -94,6 +95,13 @@ def _places(app: FlowApp) -> Iterator[ScreenCommand]:
         usage=f"ns [NAMESPACE|{ALL_NAMESPACES}]",
         arguments=lambda: (*app.contexts.namespaces, ALL_NAMESPACES),
     )
+    yield ScreenCommand(
+        "fleet",
+        "list the clusters of all contexts, or the runtimes of this control plane",
+        lambda words: _fleet(app, words),
+        usage="fleet [contexts|runtimes]",
+        arguments=lambda: (ViewKind.CONTEXTS.value, ViewKind.RUNTIMES.value),
+    )
     yield ScreenCommand("back", "return to the previous view", lambda _: app.ways.back())
     yield ScreenCommand("forward", "move forward in history", lambda _: app.ways.forward())
 
@@ -103,6 +111,18 @@ def _context(app: FlowApp, words: Sequence[str]) -> None:
         app.jobs.run_flow(app.contexts.switch(words[0]))
     else:
         app.ways.open(ScreenStep(CONTEXTS))
+
+
+def _fleet(app: FlowApp, words: Sequence[str]) -> None:
+    """Switch to a fleet: of a control plane's runtimes where the catalog is one's, else of all contexts."""
+    is_control_plane = app.catalog is not None and bool(app.catalog.unnamed_kymas)
+    kind = words[0] if words else (ViewKind.RUNTIMES if is_control_plane else ViewKind.CONTEXTS).value
+    if kind == ViewKind.RUNTIMES:
+        switch_view(app, OtherView(ViewKind.RUNTIMES, app.contexts.here))
+    elif kind == ViewKind.CONTEXTS:
+        switch_view(app, OtherView(ViewKind.CONTEXTS))
+    else:
+        app.problem(unknown_name("fleet", kind, tuple(ViewKind)[1:], "fleet [contexts|runtimes]"))
 
 
 def _place(app: FlowApp, kind: str, words: Sequence[str]) -> None:

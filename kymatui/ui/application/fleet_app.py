@@ -20,9 +20,9 @@ from kymatui.ui.connection.cluster_view import ClusterView
 from kymatui.ui.connection.connection_status import OUT_OF_DATE, connection_banner
 from kymatui.ui.connection.fleet_view import FleetReading, FleetSource, FleetView, RuntimeViews
 from kymatui.ui.connection.mailbox import Mailbox
-from kymatui.ui.flows.flow_app import FleetFlowApp
+from kymatui.ui.flows.flow_app import FleetFlowApp, selected_context, switch_view
 from kymatui.ui.navigation.command_table import ScreenCommand, unknown_name
-from kymatui.ui.navigation.history import OPEN_RUNTIME_FIRST, WHATIF, ScreenStep
+from kymatui.ui.navigation.history import OPEN_RUNTIME_FIRST, WHATIF, OtherView, ScreenStep, ViewKind
 from kymatui.ui.screens.fleet.fleet_screen import FleetScreen
 from kymatui.ui.terminal.file_saving import manifest_paths
 from kymatui.ui.widgets.top_line import FrameFacts
@@ -162,7 +162,7 @@ class FleetApp(KymatuiApp, FleetFlowApp):
 
     def commands(self) -> Sequence[ScreenCommand]:
         """Return the commands of the fleet, then those of every screen."""
-        return (*commands(self), *super().commands())
+        return (*commands(self), *(command for command in super().commands() if command.name != "fleet"))
 
 
 def _runtime_rows() -> ModuleType:
@@ -189,7 +189,15 @@ ANYWHERE = {
 
 def commands(app: FleetFlowApp) -> Sequence[ScreenCommand]:
     """Return the commands in the order in which the help displays them."""
-    own = [ScreenCommand("fleet", "list all runtimes", lambda _: app.ways.climb_to(0))]
+    own = [
+        ScreenCommand(
+            "fleet",
+            f"list all {app.subject}s, or those of another fleet",
+            partial(_fleet, app),
+            usage="fleet [contexts|runtimes]",
+            arguments=lambda: (ViewKind.CONTEXTS.value, ViewKind.RUNTIMES.value),
+        )
+    ]
     own += [ScreenCommand(kind, text, partial(_place, app, kind)) for kind, text in PLACES.items()]
     own.append(
         ScreenCommand(
@@ -213,6 +221,20 @@ def commands(app: FleetFlowApp) -> Sequence[ScreenCommand]:
     own += [ScreenCommand(kind, text, partial(_at_runtime, app, kind)) for kind, text in AT_RUNTIME.items()]
     own += [ScreenCommand(kind, text, partial(_anywhere, app, kind)) for kind, text in ANYWHERE.items()]
     return own
+
+
+def _fleet(app: FleetFlowApp, words: Sequence[str]) -> None:
+    kind = words[0] if words else ""
+    if kind in ("", f"{app.subject}s"):
+        app.ways.climb_to(0)
+    elif kind not in (ViewKind.CONTEXTS, ViewKind.RUNTIMES):
+        app.problem(unknown_name("fleet", kind, tuple(ViewKind)[1:], "fleet [contexts|runtimes]"))
+    elif not app.has_contexts:
+        switch_view(app, OtherView(ViewKind.CONTEXTS))
+    elif context := selected_context(app):
+        switch_view(app, OtherView(ViewKind.RUNTIMES, context))
+    else:
+        app.problem("select a control plane first")
 
 
 def _at_runtime(app: FleetFlowApp, kind: str, words: Sequence[str]) -> None:

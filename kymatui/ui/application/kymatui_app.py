@@ -32,7 +32,7 @@ from kymatui.ui.flows.flow_app import Favourites, FlowApp
 from kymatui.ui.flows.job_controller import JOBS, ScreenJobs
 from kymatui.ui.flows.logins import ScreenLogins
 from kymatui.ui.navigation.command_table import ScreenCommand
-from kymatui.ui.navigation.history import ScreenStep
+from kymatui.ui.navigation.history import OtherView, ScreenStep
 from kymatui.ui.navigation.key_help import keymap_problems
 from kymatui.ui.screens.catalog_screen import CatalogScreen
 from kymatui.ui.terminal.text_filters import AsciiFilter, ForeignTextFilter
@@ -112,6 +112,8 @@ class KymatuiApp(FlowApp):
         self._interrupted_at = float("-inf")
         self.has_begun = False
         self._logins: ScreenLogins | None = None
+        self.may_switch = False
+        self.other_view: OtherView | None = None
         self.open_context(connect, ClusterConnection(context, namespace, read_only), only=namespace)
         self.contexts = ContextSwitch(
             self,

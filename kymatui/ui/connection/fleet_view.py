@@ -174,6 +174,22 @@ class FleetView(ClusterView):
         )
 
 
+class ContextsView(FleetView):
+    """View of many contexts, of which no cluster is the home of all."""
+
+    @property
+    def control_plane(self) -> Cluster | None:
+        return None
+
+    @property
+    def written_clusters(self) -> Sequence[Cluster]:
+        return ()
+
+    @property
+    def kyma_namespaces(self) -> frozenset[str]:
+        return frozenset()
+
+
 def _loading(picture: FleetSnapshot) -> FleetSnapshot:
     return replace(picture, feeds={name: Feed(FeedState.SYNCING) for name in picture.feeds})
 
@@ -216,8 +232,10 @@ class RuntimeViews:
         clock: Callable[[], float],
         most: int = MOST_RUNTIMES,
         busy: Callable[[RuntimeKey], bool] = lambda key: False,
+        new_view: Callable[[Callable[[], Session], Mailbox, Callable[[], float], str], ClusterView] = RuntimeView,
     ) -> None:
         self._mailbox, self._clock, self._most, self._busy = mailbox, clock, most, busy
+        self._new_view = new_view
         self._views: OrderedDict[RuntimeKey, ClusterView] = OrderedDict()
         self._past: dict[RuntimeKey, Feed] = {}
 
@@ -226,7 +244,7 @@ class RuntimeViews:
         view = self._views.get(key)
         if view is None:
             name = "/".join(key)
-            view = self._views[key] = RuntimeView(lambda: source.runtime(key), self._mailbox, self._clock, name)
+            view = self._views[key] = self._new_view(lambda: source.runtime(key), self._mailbox, self._clock, name)
             view.start()
             self._past.pop(key, None)
         self._views.move_to_end(key)
@@ -261,8 +279,9 @@ class RuntimeViews:
     def _feed(self, view: ClusterView) -> Feed:
         if view.failure is not None:
             return Feed.of_error(FeedState.FAILED, 0.0, view.failure)
-        feeds = view.snapshot.feeds if view.snapshot is not None else {}
-        return feeds.get(RUNTIME_FEED, Feed(FeedState.SYNCING))
+        if view.snapshot is None:
+            return Feed(FeedState.SYNCING)
+        return view.snapshot.feeds.get(RUNTIME_FEED, Feed(FeedState.LIVE))  # a context has no other connection
 
     def close(self) -> None:
         """Close all views; return at once."""

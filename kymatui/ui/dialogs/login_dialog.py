@@ -58,6 +58,8 @@ class LoginScreen(FirstPaintModal[None]):
             if self.is_current:
                 self.dismiss(None)
             return
+        if not self.query("#login-text"):  # the program ends while the dialog opens
+            return
         lines = [sanitize(line) for line in self.login.text.splitlines() if line.strip()][-_LINES:]
         text = "\n".join(lines) or f"{PurePath(self.login.plugin).name} is running and has printed nothing yet."
         self.query_one("#login-text", Static).update(_with_links(text))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from kymatui.adapters.files.context_memory import MOST_PINNED, ContextMemory
+from kymatui.domain.kubernetes.refs import split_name
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.ui.base.screen_app import ScreenApp
 from kymatui.ui.connection.connection_status import OUT_OF_DATE
@@ -13,6 +14,7 @@ from kymatui.ui.connection.connection_status import OUT_OF_DATE
 if TYPE_CHECKING:
     from textual.screen import Screen
 
+    from kymatui.domain.catalog.rows import Catalog
     from kymatui.domain.fleet.fleet_tracker import RuntimeKey
     from kymatui.domain.plans.cluster_target import ClusterTarget
     from kymatui.domain.snapshot.snapshots import Feed
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from kymatui.ui.connection.fleet_view import FleetReading, FleetView, RuntimeViews
     from kymatui.ui.flows.context_switch import ContextSwitch
     from kymatui.ui.flows.job_controller import ScreenJobs
+    from kymatui.ui.navigation.history import OtherView
 
 
 _LOCAL = "; written to a file on this machine only, the cluster is not changed"
@@ -69,6 +72,8 @@ class FlowApp(ScreenApp):
         jobs: ScreenJobs
         contexts: ContextSwitch
         favourites: Favourites
+        may_switch: bool
+        other_view: OtherView | None
 
         @property
         def shown(self) -> FramedScreen | None: ...
@@ -84,7 +89,12 @@ class FlowApp(ScreenApp):
 
 
 class FleetFlowApp(FlowApp):
-    """The application on a control plane; `FleetApp` implements it."""
+    """The application on a control plane or on many contexts; `FleetApp` implements it."""
+
+    has_contexts = False
+    """Whether the fleet is one of contexts, without a control plane."""
+    subject = "runtime"
+    """What the fleet consists of."""
 
     if TYPE_CHECKING:
         fleet_view: FleetView
@@ -103,6 +113,32 @@ class FleetFlowApp(FlowApp):
         def why_no_fleet_writes(self) -> str: ...
 
         def look_at(self, key: RuntimeKey, module: str = "") -> None: ...
+
+
+def fleet_catalogs(app: FleetFlowApp) -> Mapping[RuntimeKey, Catalog]:
+    """Return the catalogs of the runtimes that are read; those of open ones are newer."""
+    own = app.fleet.picture.catalogs if app.fleet is not None else {}
+    return {**own, **app.runtimes.catalogs()}
+
+
+def selected_context(app: FleetFlowApp) -> str:
+    """Return the context that is displayed, or is under the cursor of a fleet of contexts; "" without any."""
+    if app.runtime_key is not None:
+        return app.runtime_key[1]
+    table = app.shown.filter_line.table if app.shown is not None and app.ways.depth == 1 else None
+    key = split_name(table.cursor_key or "") if table is not None else ("", "")
+    return key[1] if app.fleet is not None and key in app.fleet.picture.clusters else ""
+
+
+def switch_view(app: FlowApp, view: OtherView) -> None:
+    """Leave for another view of the same kubeconfig, which the program then opens."""
+    if not app.may_switch:
+        app.problem("this program has one view; start `kymatui --contexts` or `kymatui --remote`")
+    elif app.jobs.active:
+        app.problem("jobs are running; wait for them, or stop them first (J)")
+    else:
+        app.other_view = view
+        app.exit(0)
 
 
 def why_no_plan(app: ScreenApp) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef, split_name
 
 _KEPT = 100  # visited screens; the oldest is dropped
 _OBJECT = "object"
@@ -17,6 +19,21 @@ FLEET_PROBLEMS = "fleet-problems"
 OPEN_RUNTIME_FIRST = "open a runtime first (enter)"
 YAML, DESCRIBE = "yaml", "describe"
 """The tabs of an object's screen."""
+
+
+class ViewKind(StrEnum):
+    """What the program may display: one cluster, the runtimes of a control plane, or the clusters of contexts."""
+
+    MODULES = "modules"
+    RUNTIMES = "runtimes"
+    CONTEXTS = "contexts"
+
+
+class OtherView(Struct, frozen=True):
+    """The view that a person switches to; `context` is "" for the current one."""
+
+    kind: ViewKind
+    context: str = ""
 
 
 class ScreenStep(Struct, frozen=True):
@@ -37,7 +54,7 @@ class ScreenStep(Struct, frozen=True):
         if self.kind == OBJECT_LOGS:
             return f"logs {object_reference(self).name}"
         if self.kind == "modules":
-            return self.about.rpartition("/")[2] or self.kind
+            return split_name(self.about)[1] or self.kind
         if self.kind == COMPONENT:
             return f"component {self.about.rpartition('/')[2]}"
         if self.kind == CONTENT:

@@ -11,6 +11,7 @@ from textual.content import Content
 
 from kymatui.domain.kubernetes.refs import split_name
 from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.ui.flows.flow_app import fleet_catalogs
 from kymatui.ui.navigation.command_table import ScreenCommand, unknown_name
 from kymatui.ui.panes.table_pane import TablePane
 from kymatui.ui.presenters.fleet.fleet_notices import fleet_notice
@@ -123,9 +124,9 @@ class RuntimesPane(TablePane):
 
     def _set_columns(self) -> bool:
         """Set the columns; return whether the kind of lines changed."""
-        from kymatui.ui.presenters.fleet.runtime_rows import COLUMNS, GROUP_TABLE
+        from kymatui.ui.presenters.fleet.runtime_rows import COLUMNS, CONTEXT_TABLE, GROUP_TABLE
 
-        columns = GROUP_TABLE if self.group else COLUMNS
+        columns = GROUP_TABLE if self.group else CONTEXT_TABLE if self.fleet_app.has_contexts else COLUMNS
         if columns is not self._shown_columns:
             self._shown_columns = columns
             table = self.table
@@ -139,7 +140,8 @@ class RuntimesPane(TablePane):
 
         if self.group:
             return group_rows(self._chosen(reading), self.group, reading.picture.unknown_drift)
-        feeds = {key_text(key): feed for key, feed in self.fleet_app.runtimes.feeds().items()}
+        opened = {} if self.fleet_app.has_contexts else self.fleet_app.runtimes.feeds()
+        feeds = {key_text(key): feed for key, feed in opened.items()}
         if self._filters or self.only_problems:
             chosen = {(runtime.ref.namespace, runtime.name) for runtime in self._chosen(reading)}
             rows = [row for key, row in reading.rows.items() if key in chosen]
@@ -157,11 +159,12 @@ class RuntimesPane(TablePane):
 
     def show_around(self) -> None:
         reading, table = self.fleet_app.fleet, self.table
-        tabs = [Tab(str(n), name or "runtimes") for n, name in enumerate(GROUPS)]
+        every = "contexts" if self.fleet_app.has_contexts else "runtimes"
+        tabs = [Tab(str(n), name or every) for n, name in enumerate(GROUPS)]
         hidden_by = [str(entry) for entry in self._filters]
-        hidden_by += ["only runtimes with problems"] if self.only_problems else []
+        hidden_by += [f"only {every} with problems"] if self.only_problems else []
         total = len(reading.picture.runtimes) if reading is not None else 0
-        self.show_views(tabs, self.group or "runtimes", hidden_by, total)
+        self.show_views(tabs, self.group or every, hidden_by, total)
         picture = reading.picture if reading is not None else None
         self.show_notice(fleet_notice(picture, self.fleet_app.fleet_view.failure, len(table.rows)))
         self.refresh_bindings()
@@ -171,11 +174,11 @@ class RuntimesPane(TablePane):
 
         reading, key = self.fleet_app.fleet, self.table.cursor_key
         if reading is None or key is None or self.group:
-            return Content("enter shows the runtimes of the group" if self.group else "")
+            return Content(f"enter shows the {self.fleet_app.subject}s of the group" if self.group else "")
         runtime = reading.picture.runtimes.get(split_name(key))
         if runtime is None:
             return Content("")
-        catalog = self.fleet_app.runtimes.catalogs().get(split_name(key))
+        catalog = fleet_catalogs(self.fleet_app).get(split_name(key))
         text, actor, tone = explain_runtime(runtime, reading.picture, catalog)
         parts = [Content.styled(f"{sanitize(runtime.name)}  ", "bold"), with_tone(text, tone)]
         if actor:
@@ -183,6 +186,11 @@ class RuntimesPane(TablePane):
         return Content.assemble(*parts)
 
     # user input
+
+    def action_sort(self, column: str) -> None:
+        """Sort by the column; contexts have no age, and are behind their versions."""
+        named = {"drift": "behind", "age": "seen"} if self.fleet_app.has_contexts and not self.group else {}
+        super().action_sort(named.get(column, column))
 
     def group_next(self) -> None:
         """Group by the next property."""

@@ -89,7 +89,8 @@ def _show(args: argparse.Namespace) -> int:
 
     with TemporaryDirectory(prefix="kymatui-demo-", ignore_cleanup_errors=True) as folder, ExitStack() as running:
         contexts = KubeContexts(running_options, settings, opened)
-        return show(args, settings, connect, replace(options, context=_clusters(args)[0]), contexts, fleet=fleet)
+        view = "fleet" if fleet else "modules"
+        return show(args, settings, connect, replace(options, context=_clusters(args)[0]), contexts, view=view)
 
 
 def _clusters(args: argparse.Namespace) -> tuple[str, ...]:

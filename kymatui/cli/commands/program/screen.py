@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
+from kymatui.cli.cluster_options import uses_contexts
 from kymatui.cli.options.unknown_names import require_namespace
 from kymatui.cli.output.terminal import raw_stream
 from kymatui.cli.session_arguments import is_remote, open_configured_session, remote_options_of, session_options_of
@@ -23,11 +24,32 @@ if TYPE_CHECKING:
     from kymatui.sessions.contexts import KubeContexts
     from kymatui.sessions.control_plane.remote_session import RemoteSession
     from kymatui.ui.application.kymatui_app import KymatuiApp
+    from kymatui.ui.navigation.history import OtherView
 
 
 def run(args: argparse.Namespace) -> int:
+    """Show the screen, and then the one that a person switches to."""
+    while True:
+        chosen: list[OtherView] = []
+        status = _show_view(args, chosen.append)
+        if not chosen:
+            return status
+        from kymatui.ui.navigation.history import ViewKind
+
+        args = argparse.Namespace(**vars(args))
+        view = chosen[0]
+        args.contexts = [] if view.kind is ViewKind.CONTEXTS else None
+        args.remote = "" if view.kind is ViewKind.RUNTIMES else None
+        args.context = view.context or None
+        for name in ("user", "namespace", "kcp_context", "kcp_kubeconfig", "skr_context", "skr_kubeconfig"):
+            setattr(args, name, None)
+
+
+def _show_view(args: argparse.Namespace, switch: Callable[[OtherView], None]) -> int:
+    if uses_contexts(args):
+        return _show_contexts(args, switch)
     if getattr(args, "remote", None) is not None or is_remote(args):
-        return _show_fleet(args)
+        return _show_fleet(args, switch)
     from kymatui.sessions.contexts import KubeContexts
 
     options, settings = session_options_of(args)
@@ -38,7 +60,23 @@ def run(args: argparse.Namespace) -> int:
     contexts = KubeContexts(
         lambda: options, settings, lambda chosen: open_configured_session(chosen, settings), reopen=connect
     )
-    return show(args, settings, connect, options, contexts)
+    return show(args, settings, connect, options, contexts, switch=switch)
+
+
+def _show_contexts(args: argparse.Namespace, switch: Callable[[OtherView], None]) -> int:
+    from kymatui.adapters.files.context_memory import ContextMemory
+    from kymatui.sessions.contexts import KubeContexts, list_entries, select_entries
+
+    options, settings = session_options_of(args)
+    entries = select_entries(list_entries(options, settings, ContextMemory().used()), args.contexts, settings)
+
+    def connect() -> Any:
+        from kymatui.sessions.context_fleet import ContextFleet
+
+        return ContextFleet(options, entries)
+
+    contexts = KubeContexts(lambda: options, settings, lambda chosen: open_configured_session(chosen, settings))
+    return show(args, settings, connect, options, contexts, view="contexts", switch=switch)
 
 
 def _connected(args: argparse.Namespace, options: SessionOptions, settings: Settings) -> CatalogSession:
@@ -47,7 +85,7 @@ def _connected(args: argparse.Namespace, options: SessionOptions, settings: Sett
     return session
 
 
-def _show_fleet(args: argparse.Namespace) -> int:
+def _show_fleet(args: argparse.Namespace, switch: Callable[[OtherView], None]) -> int:
     from kymatui.sessions.contexts import KubeContexts
 
     options, settings = remote_options_of(args)
@@ -69,7 +107,7 @@ def _show_fleet(args: argparse.Namespace) -> int:
         open_context,
         reopen=connect,
     )
-    return show(args, settings, connect, options.control, contexts, fleet=True)
+    return show(args, settings, connect, options.control, contexts, view="fleet", switch=switch)
 
 
 def _open_fleet(options: RemoteOptions) -> RemoteSession:
@@ -100,9 +138,10 @@ def show(
     options: SessionOptions,
     contexts: KubeContexts,
     *,
-    fleet: bool = False,
+    view: str = "modules",
+    switch: Callable[[OtherView], None] | None = None,
 ) -> int:
-    """Run the screen until it is left.
+    """Run the screen until it is left; `switch` gets the view that a person wants in its place.
 
     What ended it, or kept it from showing anything of Kyma until it was left, is raised on the terminal that is there
     again.
@@ -124,11 +163,11 @@ def show(
         ascii=bool(getattr(args, "ascii", None)) or settings.ascii,
     )
     settings = settings_for_locale(settings)
-    with splash_screen(ascii_only=settings.ascii, view="fleet" if fleet else "modules"):
+    with splash_screen(ascii_only=settings.ascii, view=view):
         if not getattr(args, "theme", None):
             settings = replace(settings, theme=theme_for_colours(settings.theme, _colour_system()))
-        more = {"allow_fleet_writes": bool(getattr(args, "allow_fleet_writes", None))} if fleet else {}
-        app = _app(fleet=fleet)(
+        more = {} if view == "modules" else {"allow_fleet_writes": bool(getattr(args, "allow_fleet_writes", None))}
+        app = _app(view)(
             opening,
             **more,
             context=options.context,
@@ -138,17 +177,25 @@ def show(
             settings=settings,
             contexts=contexts,
         )
+        app.may_switch = switch is not None
     result = app.run(mouse=settings.mouse and not getattr(args, "no_mouse", False))
     if app.fatal is not None:
         raise app.fatal
+    if app.other_view is not None and switch is not None:
+        switch(app.other_view)
+        return 0
     status = app.return_code or result or 0
     if not status and not app.contexts.previous:
         _require_success(opened, app.view.failure)
     return status
 
 
-def _app(*, fleet: bool) -> Callable[..., KymatuiApp]:
-    if fleet:
+def _app(view: str) -> Callable[..., KymatuiApp]:
+    if view == "contexts":
+        from kymatui.ui.application.contexts_app import ContextsApp
+
+        return ContextsApp
+    if view == "fleet":
         from kymatui.ui.application.fleet_app import FleetApp
 
         return FleetApp

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from kymatui.cli.cluster_options import add_remote_options
+from kymatui.cli.cluster_options import add_contexts, add_remote_options
 from kymatui.settings import THEME_NAMES
 
 
@@ -31,6 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="with --remote: allow edits of several marked runtimes at the same time",
     )
+    add_contexts(parser, "open the clusters of these contexts of the kubeconfig as a fleet")
     add_remote_options(parser)
 
 

@@ -49,7 +49,7 @@ def one_kyma_banner(catalog: Catalog, kymas: int) -> str:
         return ""
     ref = catalog.kyma.ref
     number = f", 1 of {kymas}" if kymas > 1 else ""
-    return sanitize(f"Only Kyma {ref.namespace}/{ref.name}{number}; start kymatui --remote for the runtimes")
+    return sanitize(f"Only Kyma {ref.namespace}/{ref.name}{number}; `:fleet runtimes` lists its runtimes")
 
 
 def summarize_problems(catalog: Catalog | None, namespace: str = "") -> str:

@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kymatui.domain.catalog.rows import Catalog
+from kymatui.domain.fleet.clusters import ClusterStatus, FleetCluster
 from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, RuntimeKey
 from kymatui.domain.fleet.pending_actions import runtime_reason
 from kymatui.domain.fleet.runtimes import Runtime, group_name, worst_first
@@ -20,7 +21,7 @@ from kymatui.domain.snapshot.missing_lists import ListGap, UnknownFact
 from kymatui.domain.snapshot.snapshots import Feed, FeedState
 from kymatui.lists.catalog_cells import TONES
 from kymatui.lists.columns import ABSENT, Cell, Column, cells_of, on_screen
-from kymatui.lists.fleet import GROUP_COLUMNS, RUNTIME_COLUMNS, GroupEntry, RuntimeEntry
+from kymatui.lists.fleet import CLUSTER_COLUMNS, GROUP_COLUMNS, RUNTIME_COLUMNS, GroupEntry, RuntimeEntry
 from kymatui.ui.viewmodels.row_list import Row
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 _SHARED = on_screen(RUNTIME_COLUMNS)
 COLUMNS = (*_SHARED, Column("skr", "SKR", 11, priority=3))
+CONTEXT_TABLE = on_screen(CLUSTER_COLUMNS)
 _SEPARATOR = "\0"
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86400.0
 
@@ -65,9 +67,13 @@ class FleetRows:
         self._of: object = None
         self._gap: UnknownFact | None = None
         self._until = 0.0
+        self._contexts: dict[RuntimeKey, tuple[FleetCluster, Row]] = {}
 
     def of(self, picture: FleetSnapshot, now: float) -> Mapping[RuntimeKey, Row]:
         """Return all rows by runtime, the worst first; the same mapping while nothing changed."""
+        if picture.clusters:
+            self._rows = self._of_contexts(picture.clusters, now)
+            return self._rows
         gap = picture.unknown_drift
         if picture.runtimes is self._of and now < self._until and gap == self._gap:
             return self._rows
@@ -83,6 +89,22 @@ class FleetRows:
         ordered = worst_first(picture.runtimes.values())
         self._rows = {key: self._made[key][3] for key in ((runtime.ref.namespace, runtime.name) for runtime in ordered)}
         return self._rows
+
+    def _of_contexts(self, clusters: Mapping[RuntimeKey, FleetCluster], now: float) -> Mapping[RuntimeKey, Row]:
+        known, self._contexts = self._contexts, {}
+        for key, cluster in clusters.items():
+            before = known.get(key)
+            is_same = before is not None and before[0] == cluster and cluster.is_read
+            row = before[1] if before is not None and is_same else _context_row(key, cluster, now)
+            self._contexts[key] = cluster, row
+        if len(known) == len(self._contexts) and all(self._contexts[key][1] is row for key, (_, row) in known.items()):
+            return self._rows
+        return {key: row for key, (_, row) in self._contexts.items()}
+
+
+def _context_row(key: RuntimeKey, cluster: FleetCluster, now: float) -> Row:
+    labels = {**_labels(cluster.labels), "server": cluster.server, "status": cluster.status.value}
+    return Row(key_text(key), cells_of(CONTEXT_TABLE, cluster, now), labels=labels)
 
 
 def _until(runtime: Runtime, now: float) -> float:
@@ -102,6 +124,18 @@ def count_runtimes(picture: FleetSnapshot, connected: Iterable[Feed]) -> str:
     summary = f"runtimes {runtimes}  with problems {problems}{malformed}  SKR {states.count(FeedState.LIVE)} connected"
     failed = states.count(FeedState.FAILED)
     return summary + (f", {failed} unreachable" if failed else "")
+
+
+def count_contexts(clusters: Iterable[FleetCluster]) -> str:
+    """Return the numbers of contexts, of those with problems or updates, and of those that are not read."""
+    listed = list(clusters)
+    unread = sum(not cluster.is_read and cluster.status is not ClusterStatus.CONNECTING for cluster in listed)
+    connecting = sum(cluster.status is ClusterStatus.CONNECTING for cluster in listed)
+    parts = [f"contexts {len(listed)}", f"with problems {sum(cluster.has_problem for cluster in listed)}"]
+    parts += [f"with updates {updates}"] if (updates := sum(bool(cluster.updates) for cluster in listed)) else []
+    parts += [f"not read {unread}"] if unread else []
+    parts += [f"connecting {connecting}"] if connecting else []
+    return "  ".join(parts)
 
 
 def _counted(number: int, why: UnknownFact | None) -> str:
@@ -145,6 +179,11 @@ def with_runtime(row: Row, feed: Feed | None) -> Row:
 def explain_runtime(runtime: Runtime, picture: FleetSnapshot, catalog: Catalog | None = None) -> tuple[str, str, str]:
     """Return what is wrong with a runtime, who must act, and the tone; `catalog` is that of a connected one."""
     key = (runtime.ref.namespace, runtime.name)
+    cluster = picture.clusters.get(key)
+    if cluster is not None:
+        hint = f". {cluster.hint[:1].upper()}{cluster.hint[1:]}" if cluster.hint else ""
+        tone = "warning" if cluster.has_problem else "muted"
+        return sanitize(f"{cluster.why}{hint}"), actor_words(cluster.actor.value), tone
     reason = runtime_reason(runtime, picture.manifests_of(key), picture.unknown_drift, catalog)
     who = actor_words(reason.actor.value)
     return sanitize(reason.text), who, TONES[reason.state] if reason.state is not None else "muted"

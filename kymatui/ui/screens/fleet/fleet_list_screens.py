@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, cast
 
+from msgspec.structs import replace
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -16,6 +17,7 @@ from kymatui.domain.kubernetes.refs import split_name
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.lists.columns import Column
 from kymatui.ui.base.framed_screen import ListScreen
+from kymatui.ui.flows.flow_app import fleet_catalogs
 from kymatui.ui.navigation.history import FLEET_PROBLEMS, ScreenStep
 from kymatui.ui.presenters.fleet import fleet_reports
 from kymatui.ui.presenters.fleet.fleet_reports import MatrixCursor
@@ -45,7 +47,11 @@ class FleetListScreen(ListScreen):
         return cast("FleetFlowApp", self.app)
 
     def body(self) -> ComposeResult:
-        yield LiveTable(self.COLUMNS, id="fleet-list", sort=self.SORT, copied="runtime")
+        columns = [
+            replace(column, title=self.fleet_app.subject.upper()) if column.id == "runtime" else column
+            for column in self.COLUMNS
+        ]
+        yield LiveTable(columns, id="fleet-list", sort=self.SORT, copied="runtime")
         yield Static(Content(self.EMPTY), id="nothing", classes="nothing")
         yield StatusLine(id="reason")
 
@@ -116,7 +122,7 @@ class WaitingScreen(FleetListScreen):
 
     def lines(self, reading: FleetReading) -> Sequence[Row]:
         return fleet_reports.wait_rows(
-            pending_actions(reading.picture, self.fleet_app.runtimes.catalogs()), self.kymatui.clock()
+            pending_actions(reading.picture, fleet_catalogs(self.fleet_app)), self.kymatui.clock()
         )
 
 
@@ -140,7 +146,7 @@ class FleetProblemsScreen(FleetListScreen):
         return fleet_reports.format_problem(row)
 
     def lines(self, reading: FleetReading) -> Sequence[Row]:
-        return fleet_reports.problem_rows(reading.picture, self.fleet_app.runtimes.catalogs())
+        return fleet_reports.problem_rows(reading.picture, fleet_catalogs(self.fleet_app))
 
 
 class RecentChangesScreen(FleetListScreen):
@@ -192,9 +198,12 @@ class VersionMatrixScreen(FleetListScreen):
         return self._cursor.rows(self.main_widget().cursor_key)
 
     def _set_columns(self) -> None:
-        table = self.main_widget()
-        if table.grid.columns != self._cursor.columns:
-            table.set_columns(self._cursor.columns)
+        table, columns = self.main_widget(), self._cursor.columns
+        if self.fleet_app.has_contexts:
+            titles = {"RUNTIMES": "CONTEXTS", "NEWEST REPORTED": "NEWEST INSTALLED"}
+            columns = tuple(replace(column, title=titles.get(column.title, column.title)) for column in columns)
+        if table.grid.columns != columns:
+            table.set_columns(columns)
 
     def show_details(self) -> None:
         table = self.main_widget()

@@ -112,8 +112,10 @@ class FleetScreen(FramedScreen):
             return "this is the first screen"
         if action == "edit_runtimes":
             if self._pane.group or not self.frame.is_whole or not self.main_widget().marked:
-                return "mark runtimes first (space)"
+                return f"mark {self.fleet_app.subject}s first (space)"
             return "" if self.fleet_app.read_only else self.fleet_app.why_no_fleet_writes
+        if action == "compare" and self.fleet_app.has_contexts:
+            return "needs a control plane"
         if action == "compare" and (
             self._pane.group or not self.frame.is_whole or self.main_widget().cursor_key is None
         ):
