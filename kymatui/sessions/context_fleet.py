@@ -39,8 +39,7 @@ from kymatui.sessions.context_reader import (
     read_session,
 )
 from kymatui.sessions.contexts import ContextEntry, options_of
-from kymatui.sessions.feeds.feeds import Feeds, raise_gc_thresholds
-from kymatui.sessions.feeds.watched_kinds import KYMA_KINDS, RECORDS
+from kymatui.sessions.feeds.feeds import KYMA_KINDS, RECORDS, Feeds, raise_gc_thresholds
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
+from kymatui.domain.fleet.clusters import ClusterStatus
 from kymatui.domain.kubernetes.refs import split_name
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.ui.flows.flow_app import fleet_catalogs
@@ -67,6 +68,8 @@ class RuntimesPane(TablePane):
         self._filters: tuple[RuntimeFilter, ...] = ()
         self._shown_columns: object = None
         self._shown: tuple[object, ...] | None = None
+        self._first_key: str | None = None
+        self._is_loading = True
 
     @property
     def fleet_app(self) -> FleetFlowApp:
@@ -119,8 +122,15 @@ class RuntimesPane(TablePane):
         if before is not None and before[0] is inputs[0] and before[1:] == inputs[1:]:
             return
         self.table.show(self._rows(reading))
-        if turned:
+        if turned or self._stays_on_top(reading):
             self.table.action_edge(-1)
+            self._first_key = self.table.cursor_key
+
+    def _stays_on_top(self, reading: FleetReading) -> bool:
+        """Return whether the cursor is where it began, while rows still find their places."""
+        is_loading = any(cluster.status is ClusterStatus.CONNECTING for cluster in reading.picture.clusters.values())
+        was_loading, self._is_loading = self._is_loading, is_loading
+        return was_loading and self.table.cursor_key == self._first_key
 
     def _set_columns(self) -> bool:
         """Set the columns; return whether the kind of lines changed."""

@@ -14,7 +14,7 @@ from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, RuntimeKey
 from kymatui.domain.fleet.pending_actions import runtime_reason
 from kymatui.domain.fleet.runtimes import Runtime, group_name, worst_first
 from kymatui.domain.fleet.short_names import short_names
-from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma.versions import same_version
 from kymatui.domain.snapshot.missing_lists import ListGap, UnknownFact
@@ -181,6 +181,9 @@ def explain_runtime(runtime: Runtime, picture: FleetSnapshot, catalog: Catalog |
     key = (runtime.ref.namespace, runtime.name)
     cluster = picture.clusters.get(key)
     if cluster is not None:
+        if cluster.status is ClusterStatus.CONTROL_PLANE:
+            kymas = format_count(cluster.kymas, "Kyma")
+            return f"A control plane with {kymas}; `:fleet runtimes` lists its runtimes", "", "muted"
         hint = f". {cluster.hint[:1].upper()}{cluster.hint[1:]}" if cluster.hint else ""
         tone = "warning" if cluster.has_problem else "muted"
         return sanitize(f"{cluster.why}{hint}"), actor_words(cluster.actor.value), tone
