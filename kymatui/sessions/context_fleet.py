@@ -39,9 +39,11 @@ from kymatui.sessions.context_reader import (
     read_session,
 )
 from kymatui.sessions.contexts import ContextEntry, options_of
+from kymatui.sessions.control_plane.campaign_fleet import listed_contexts
 from kymatui.sessions.feeds.feeds import KYMA_KINDS, RECORDS, Feeds, raise_gc_thresholds
 
 if TYPE_CHECKING:
+    from kymatui.actions.edits.campaign import ListedFleet
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
     from kymatui.domain.fleet.runtimes import Runtime
     from kymatui.sessions.cluster.session_options import SessionOptions
@@ -202,6 +204,10 @@ class ContextFleet:
         self._reader.close()
         for watch in tuple(self._watches.values()):
             watch.close()
+
+    def listed(self) -> ListedFleet:
+        """Return what opens contexts for a campaign."""
+        return listed_contexts(self.options.control, self._entries)
 
     def require_kyma(self) -> None:
         """Raise nothing: a context without Kyma is a row."""

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
+from kymatui.actions.batch import BatchJob, run_items
+from kymatui.actions.edits.campaign import Campaign, CampaignEdit, campaign_item
+from kymatui.domain.fleet.campaigns import CampaignOutcome, CampaignPace, summarize_campaign
 from kymatui.domain.fleet.clusters import ClusterStatus
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit
 from kymatui.engine.cluster.logins import LOGINS
 from kymatui.engine.cluster.ports import Cluster, PatchKind
 from kymatui.sessions.cluster.cluster_access import open_cluster
 from kymatui.sessions.cluster.session_options import SessionOptions
 from kymatui.sessions.context_fleet import ContextFleet
 from kymatui.sessions.contexts import KubeContexts, list_entries, select_entries
+from kymatui.sessions.control_plane.campaign_fleet import listed_contexts
+from kymatui.sessions.deletions import edits_of
 from kymatui.settings.config_file import Settings
 from kymatui.ui.application.contexts_app import ContextsApp
 from kymatui.ui.navigation.history import OtherView, ViewKind
@@ -152,3 +160,35 @@ async def test_commands_switch_between_fleet_catalog_and_control_plane(kubeconfi
         await until(pilot, lambda: app.runtime_key == ("", "kcp"))
         commands["fleet"].run(["runtimes"])
         assert app.other_view == OtherView(ViewKind.RUNTIMES, "kcp")
+
+
+def test_a_campaign_over_contexts_obeys_read_only_and_starts_with_the_canary(
+    kubeconfig: Kubeconfig, runtime: Cluster
+) -> None:
+    kubeconfig.add("shut")
+    settings = Settings(contexts={"shut": {"read_only": True}})
+    options = SessionOptions(str(kubeconfig.path))
+    entries = {entry.name: entry for entry in list_entries(options, settings, {})}
+    edit = ModuleEdit(EditVerb.CHANNEL, "istio", "fast")
+    campaign = Campaign(listed_contexts(options, entries), edits_of, edit, CampaignPace(canaries=1, wait=False))
+    steps = campaign.plan(["/prod/eu", "/shut", "/kcp", "/dead", "/token"])
+    assert [(step.name, step.outcome) for step in steps] == [
+        ("prod/eu", CampaignOutcome.PLANNED),
+        ("shut", CampaignOutcome.REFUSED),
+        ("kcp", CampaignOutcome.REFUSED),
+        ("dead", CampaignOutcome.UNREACHABLE),
+        ("token", CampaignOutcome.UNREACHABLE),
+    ]
+    assert "read-only" in steps[1].message
+    assert summarize_campaign(steps).startswith("5 contexts: ")
+    (ended,) = run_items(
+        [campaign_item(steps[0])],
+        CampaignEdit(campaign, lambda _: None),
+        Mock(),
+        BatchJob(threading.Event()),
+    )
+    assert ended.result is not None
+    assert ended.result.outcome is CampaignOutcome.ACCEPTED
+    kyma = runtime.get(KYMA)
+    assert kyma is not None
+    assert [m.get("channel") for m in kyma["spec"]["modules"] if m["name"] == "istio"] == ["fast"]

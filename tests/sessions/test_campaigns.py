@@ -162,7 +162,6 @@ def test_a_campaign_releases_what_is_installed_directly(waits: bool, monkeypatch
     edits.follow_all.return_value = [Mock(failed="", stage=Mock(held=False, message="keda is Ready"))]
     plane = Mock()
     plane.begun.return_value = frozenset()
-    plane.cluster.get.return_value = None
     plane.open.return_value.target.server = "server"
     for name, found in (("awaits_handover", True), ("planned_handover", "1 object"), ("complete_handover", "released")):
         monkeypatch.setattr(campaign, name, lambda *_, found=found: found)

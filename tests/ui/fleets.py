@@ -8,6 +8,7 @@ from typing import Any, cast
 import yaml
 from msgspec.structs import replace
 
+from kymatui.actions.edits.campaign import ListedFleet
 from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, FleetTracker, RuntimeKey
 from kymatui.domain.fleet.manifest_summary import ManifestSummary, read_summary
 from kymatui.domain.fleet.runtimes import build_fleet
@@ -19,6 +20,7 @@ from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, Feed, FeedState, Obj
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.errors import KymatuiError
 from kymatui.sessions.cluster.session_options import RemoteOptions
+from kymatui.sessions.control_plane.campaign_fleet import listed_fleet
 from kymatui.settings.config_file import Settings
 from kymatui.ui.application.fleet_app import FleetApp
 from tests.domain import builders as b
@@ -263,6 +265,9 @@ class StillFleet:
 
     def chains(self) -> tuple[WatcherChain, ...]:
         return Parts().chains()
+
+    def listed(self) -> ListedFleet:
+        return listed_fleet(self.options)
 
     def follow_objects(self, on_change: Callable[[], None]) -> StillObjects:
         return StillObjects(self, on_change)

@@ -30,27 +30,35 @@ from kymatui.domain.fleet.campaigns import (
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.plans.cluster_target import ClusterName
 from kymatui.engine.cluster.concurrency import run_for_each
-from kymatui.engine.cluster.ports import name_cluster
 from kymatui.engine.jobs.job_progress import EDIT_WORDS, JobProgress
 from kymatui.engine.jobs.job_records import RUNTIME_STEP
 from kymatui.engine.jobs.journal import Journal, JournalMark
-from kymatui.errors import CancelledError, ForbiddenError, KymatuiError, OutdatedError, PartlyDoneError, RefusedError
+from kymatui.errors import (
+    CancelledError,
+    ForbiddenError,
+    KymatuiError,
+    OutdatedError,
+    PartlyDoneError,
+    ReadOnlyError,
+    RefusedError,
+)
 
 if TYPE_CHECKING:
     from kymatui.actions.session import Session
     from kymatui.domain.kyma_edit.module_edit import EditProposal, ModuleEdit
     from kymatui.domain.plans.cluster_target import ClusterTarget
-    from kymatui.engine.cluster.ports import Cluster
 
 
 class CampaignPort(Protocol):
-    """A control plane that is listed once for all runtimes of a campaign."""
+    """A control plane that is listed once for all runtimes of a campaign, or contexts, each with its own cluster."""
 
     @property
     def target(self) -> ClusterTarget: ...
 
     @property
-    def cluster(self) -> Cluster: ...
+    def home(self) -> ClusterName:
+        """Return what journals name the fleet."""
+        ...
 
     def begun(self, cluster: ClusterName, toggle: ModuleEdit) -> frozenset[str]:
         """Return the runtimes that an earlier run of the same edit began, and did not see to the end."""
@@ -104,7 +112,7 @@ class Campaign:
 
         with self._listed(runtimes) as plane:
             self.target = plane.target
-            self.home = name_cluster(plane.cluster)
+            self.home = plane.home
             self._begun = plane.begun(self.home, self._toggle)
             return _refuse_unknown(run_for_each(runtimes, planned, None, MAX_PARALLEL))
 
@@ -112,7 +120,8 @@ class Campaign:
         try:
             session = plane.open(name, lambda: None)
         except KymatuiError as error:
-            return CampaignStep(name, CampaignOutcome.UNREACHABLE, str(error))
+            refused = isinstance(error, RefusedError | ReadOnlyError)
+            return CampaignStep(name, CampaignOutcome.REFUSED if refused else CampaignOutcome.UNREACHABLE, str(error))
         try:
             edits = self._edits_of(session)
             proposal = self._proposed(edits)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from kymatui.domain.kubernetes.refs import split_name
 from kymatui.domain.kubernetes.terminal_text import format_count
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class CampaignStep(Struct, frozen=True):
     @property
     def name(self) -> str:
         """Return the name without its namespace."""
-        return self.runtime.rpartition("/")[2]
+        return split_name(self.runtime)[1]
 
     @property
     def is_ahead(self) -> bool:
@@ -101,7 +102,16 @@ def summarize_campaign(steps: Sequence[CampaignStep]) -> str:
     planned = (step for step in steps if step.outcome is CampaignOutcome.PLANNED)
     uninstalls = Counter(module for step in planned for module in step.uninstalls)
     gone = "".join(f"; {module} uninstalled from {number}" for module, number in uninstalls.items())
-    return f"{format_count(len(steps), 'runtime')}: {counted}{gone}"
+    return f"{count_subjects(steps)}: {counted}{gone}"
+
+
+def subject_of(steps: Sequence[CampaignStep]) -> str:
+    """Return what is edited: contexts have no namespace in their names."""
+    return "context" if steps and all(step.runtime.startswith("/") for step in steps) else "runtime"
+
+
+def count_subjects(steps: Sequence[CampaignStep], number: int | None = None) -> str:
+    return format_count(len(steps) if number is None else number, subject_of(steps))
 
 
 def job_runtimes(steps: Sequence[CampaignStep], *, is_resumed: bool) -> list[str]:

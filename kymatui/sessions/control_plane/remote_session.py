@@ -16,6 +16,7 @@ from kymatui.errors import ForbiddenError, KymatuiError, NotFoundError, Unreacha
 from kymatui.sessions.cluster.cluster_access import open_cluster
 from kymatui.sessions.cluster.controller_rules import FoundRules, read_controller_rules
 from kymatui.sessions.cluster.session_options import RemoteOptions
+from kymatui.sessions.control_plane.campaign_fleet import listed_fleet
 from kymatui.sessions.control_plane.fleet_session import FleetSession
 from kymatui.sessions.control_plane.runtime_clients import owner_kyma
 from kymatui.sessions.control_plane.runtime_connector import CONNECT_SECONDS
@@ -24,6 +25,7 @@ from kymatui.sessions.control_plane.watcher_objects import read_control_side
 from kymatui.sessions.feeds.feeds import KYMA_KINDS, Feeds
 
 if TYPE_CHECKING:
+    from kymatui.actions.edits.campaign import ListedFleet
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
     from kymatui.adapters.kube.watch.watch_reader import WatchTiming
     from kymatui.domain.plans.cluster_target import ClusterTarget
@@ -129,6 +131,10 @@ class RemoteSession:
         if namespace not in self._rules:
             self._rules[namespace] = read_controller_rules(self.home, namespace, self.options.control)
         return self._rules[namespace]
+
+    def listed(self) -> ListedFleet:
+        """Return what lists the control plane for a campaign."""
+        return listed_fleet(self.options)
 
     def chains(self) -> tuple[WatcherChain, ...]:
         """Return every Watcher's chain as far as it is in the control plane; raises what keeps it from being read."""

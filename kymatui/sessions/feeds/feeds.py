@@ -223,6 +223,8 @@ class Feeds:
         for line in self._all():
             line.store.close()
         if self._turns is not None:
+            for line in self._all():
+                line.store.forget()  # cycles of the session would hold the objects until the next full collection
             return
         deadline = time.monotonic() + timeout
         for watch in watches:

@@ -155,7 +155,7 @@ class FleetApp(KymatuiApp, FleetFlowApp):
         if self.read_only:
             return self.why_read_only
         if not self.may_edit_fleet:
-            return "needs the option --allow-fleet-writes; enter opens one runtime"
+            return f"needs the option --allow-fleet-writes; enter opens one {self.subject}"
         if self.view.is_outdated:
             return OUT_OF_DATE
         return "" if self.fleet is not None else "still loading"

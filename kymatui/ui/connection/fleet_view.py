@@ -23,6 +23,7 @@ from kymatui.ui.connection.connection_status import ConnectionStatus, describe_c
 from kymatui.ui.connection.mailbox import Mailbox, MailSlot
 
 if TYPE_CHECKING:
+    from kymatui.actions.edits.campaign import ListedFleet
     from kymatui.domain.catalog.rows import Catalog
     from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, RuntimeKey
     from kymatui.domain.kyma.maintenance_windows import ControllerSettings
@@ -67,6 +68,8 @@ class FleetSource(ConnectionSource, Protocol):
     def runtime(self, key: RuntimeKey) -> Session: ...
 
     def rules(self, namespace: str) -> tuple[ControllerSettings, tuple[str, ...]]: ...
+
+    def listed(self) -> ListedFleet: ...
 
     def chains(self) -> Sequence[WatcherChain]: ...
 

@@ -27,7 +27,6 @@ from kymatui.domain.plans.jobs import RUNTIMES, JobPurpose
 from kymatui.domain.plans.plan_preview import PreviewVerdict
 from kymatui.engine.jobs.job_records import JobRecord
 from kymatui.errors import ConfigurationError, PartlyDoneError, RefusedError
-from kymatui.sessions.control_plane.campaign_fleet import listed_fleet
 from kymatui.sessions.deletions import edits_of
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
@@ -85,9 +84,9 @@ async def plan_runtimes(
     """Plan every runtime in threads, display one table, and start the job once it is accepted."""
     source = app.fleet_view.fleet_link.session
     if source is None:
-        raise ConfigurationError("not connected to the control plane yet")
-    campaign = Campaign(listed_fleet(source.options), edits_of, toggle, pace, consent)
-    app.notify(f"planning {format_count(len(runtimes), 'runtime')}, {MAX_PARALLEL} in parallel", timeout=3)
+        raise ConfigurationError("not connected yet")
+    campaign = Campaign(source.listed(), edits_of, toggle, pace, consent)
+    app.notify(f"planning {format_count(len(runtimes), app.subject)}, {MAX_PARALLEL} in parallel", timeout=3)
     steps = await app.jobs.in_thread(lambda: campaign.plan(runtimes))
     answer = await app.push_screen_wait(PlanScreen(preview_campaign(steps, toggle, pace.canaries, pace.at_once)))
     if answer.is_yes:
@@ -95,7 +94,7 @@ async def plan_runtimes(
         run = partial(_run, campaign, steps)
         keeps, titles = frozenset({FLEET_JOB_KEY}), _steps(steps, pace)
         purpose = JobPurpose(toggle.verb.value, (toggle.module,), _options(steps, toggle, pace, consent, is_resumed))
-        title = campaign_title(toggle, planned)
+        title = campaign_title(toggle, steps, planned)
         work = JobSpec(title, run, "", keeps, titles, _STAYS, purpose, cluster=lambda: campaign.home)
         app.jobs.start(work, partial(_again, app, runtimes, toggle, pace, consent))
     return answer.verdict
@@ -169,7 +168,7 @@ def _wave_step(items: Sequence[CampaignItem]) -> str:
 async def _choose_verb(app: FleetFlowApp, number: int) -> EditVerb | None:
     options = tuple(ChoiceOption(verb.value, verb.value, words) for verb, words in _WORDS.items())
     chosen = await app.push_screen_wait(
-        ChoiceScreen(f"Edit {format_count(number, 'runtime')}", [Question("verb", "action", options)])
+        ChoiceScreen(f"Edit {format_count(number, app.subject)}", [Question("verb", "action", options)])
     )
     return EditVerb(chosen["verb"]) if chosen is not None else None
 
@@ -177,7 +176,7 @@ async def _choose_verb(app: FleetFlowApp, number: int) -> EditVerb | None:
 async def _choose(app: FleetFlowApp, verb: EditVerb, runtimes: Sequence[str]) -> dict[str, str] | None:
     modules = _modules(app, runtimes, installed=verb is not EditVerb.ENABLE)
     if not modules:
-        raise RefusedError("these runtimes report no modules")
+        raise RefusedError(f"these {app.subject}s report no modules")
     questions = [Question("module", "module", modules)]
     if verb in (EditVerb.ENABLE, EditVerb.CHANNEL):
         channels = [ChoiceOption(_OWN, "the Kyma's channel"), *(ChoiceOption(name, name) for name in _channels(app))]
@@ -208,7 +207,8 @@ def _modules(app: FleetFlowApp, runtimes: Sequence[str], *, installed: bool) -> 
         names |= picture.offered
     have = {name: sum(runtime.module(name) is not None for runtime in chosen) for name in names}
     return tuple(
-        ChoiceOption(name, name, f"on {have[name]} of {format_count(len(chosen), 'runtime')}") for name in sorted(names)
+        ChoiceOption(name, name, f"on {have[name]} of {format_count(len(chosen), app.subject)}")
+        for name in sorted(names)
     )
 
 

@@ -120,6 +120,11 @@ class Store:
             self.note(key)
         self._changed()
 
+    def forget(self) -> None:
+        """Drop the objects of a store that has no reader any more."""
+        with self._lock:
+            self._objects, self._values = {}, ()
+
     def close(self) -> None:
         """Release the budget after the last reader closed the store."""
         with self._lock:

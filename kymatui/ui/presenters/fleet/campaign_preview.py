@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from kymatui.domain.fleet.campaigns import CampaignOutcome, CampaignStep, format_outcomes, summarize_campaign
+from kymatui.domain.fleet.campaigns import (
+    CampaignOutcome,
+    CampaignStep,
+    count_subjects,
+    format_outcomes,
+    subject_of,
+    summarize_campaign,
+)
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma_edit.module_edit import ModuleEdit
 from kymatui.domain.ownership import describe_objects
@@ -16,9 +23,9 @@ _MARKS = {CampaignOutcome.UNDER_WAY: PlannedChange.SAME, CampaignOutcome.UNCHANG
 _NAMED: Final = 3  # runtimes that a line names; the others are counted
 
 
-def campaign_title(toggle: ModuleEdit, number: int) -> str:
+def campaign_title(toggle: ModuleEdit, steps: Sequence[CampaignStep], number: int) -> str:
     """Return a title such as `move istio to channel fast, 12 runtimes`."""
-    return f"{kyma_edit_preview.edit_title([toggle])}, {format_count(number, 'runtime')}"
+    return f"{kyma_edit_preview.edit_title([toggle])}, {count_subjects(steps, number)}"
 
 
 def preview_campaign(steps: Sequence[CampaignStep], toggle: ModuleEdit, canaries: int, at_once: int) -> Preview:
@@ -27,11 +34,11 @@ def preview_campaign(steps: Sequence[CampaignStep], toggle: ModuleEdit, canaries
     planned = [step for step in steps if step.outcome is CampaignOutcome.PLANNED]
     others = [step for step in steps if not step.is_ahead]
     lines = [_planned(step, canary=number < canaries) for number, step in enumerate(planned)]
-    words = campaign_title(toggle, len(planned))
+    words = campaign_title(toggle, steps, len(planned))
     return Preview(
         words,
         lines=(*map(_left_out, begun), *lines, *map(_left_out, others)),
-        refusals=() if planned or begun else ("no selected runtime can be edited",),
+        refusals=() if planned or begun else (f"no selected {subject_of(steps)} can be edited",),
         warnings=tuple(_warnings(begun, planned, others, canaries, at_once)),
         consents=tuple(_consents(planned)),
         question=f"{words[:1].upper()}{words[1:]}?",
@@ -75,14 +82,14 @@ def _warnings(
     at_once: int,
 ) -> Iterator[str]:
     if begun:
-        yield f"kymatui first waits for {format_count(len(begun), 'runtime')} that an earlier run edited"
+        yield f"kymatui first waits for {count_subjects(begun)} that an earlier run edited"
     if planned:
         first = format_count(canaries, "canary", "canaries") + (", one by one" if canaries > 1 else "")
         pace = f"{first}, then batches of {at_once}; " if len(planned) > canaries else ""
-        yield f"{pace}kymatui waits until each runtime is ready, and stops on failure"
+        yield f"{pace}kymatui waits until each {subject_of(planned)} is ready, and stops on failure"
     count = sum(step.outcome is not CampaignOutcome.UNCHANGED for step in others)
     if count:
-        yield f"{format_count(count, 'runtime')} cannot be edited and {'is' if count == 1 else 'are'} skipped"
+        yield f"{count_subjects(others, count)} cannot be edited and {'is' if count == 1 else 'are'} skipped"
     yield from dict.fromkeys(text for step in planned for text in step.warnings)
 
 
@@ -92,7 +99,7 @@ def _consents(planned: Sequence[CampaignStep]) -> Iterator[Consent]:
     if objects := [owned for step in planned for owned in step.blocking]:
         yield Consent("cascade", f"also delete {describe_objects(objects)}")
     if loses:
-        yield Consent("number", f"uninstall from {format_count(loses, 'runtime')}", typed=str(loses))
+        yield Consent("number", f"uninstall from {count_subjects(planned, loses)}", typed=str(loses))
 
 
 def format_campaign_end(worked: Sequence[CampaignStep]) -> str:
