@@ -6,6 +6,7 @@ the objects; when these differ from what was read, the context is read again.
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -51,7 +52,8 @@ if TYPE_CHECKING:
 _WATCHED: Final = (KYMA_KINDS[0], *KYMA_KINDS[2:], RECORDS[0])
 """Kymas, release metas, Manifests and kymatui's inventories: what a module's state or version changes with."""
 _READ: Final = 30.0  # seconds in which a context has to be listed
-_AGAIN: Final = 300.0  # seconds until a context is read again without a change: no watch tells of Deployments
+_AGAIN: Final = Backoff(300.0, 300.0, 0.7, 1.3)
+"""Seconds until a context is read again without a change, for no watch tells of Deployments; spread over time."""
 _PAUSE: Final = 5.0  # seconds between two readings of a context that changes
 _BACKOFF: Final = Backoff(10.0, 300.0, 0.8, 1.2)
 _TICK: Final = 1.0
@@ -237,7 +239,7 @@ class ContextFleet:
         self._put(cluster)
         if cluster.status is not ClusterStatus.CONTROL_PLANE:  # whose fleet has a screen of its own
             self._watch(entry, versions)
-            self._reader.submit(entry, after=_AGAIN)
+            self._reader.submit(entry, after=_AGAIN.delay(0))
         return None
 
     def _row(self, entry: ContextEntry, session: CatalogSession) -> tuple[FleetCluster, frozenset[str]]:
@@ -295,9 +297,18 @@ class ContextFleet:
         self._bell.ring()
 
     def _tick(self) -> None:
-        """Let the rows say who logs in: no server tells of that."""
+        """Let the rows say who logs in, which no server tells; and free what readings leave behind.
+
+        Their objects refer to each other. They are young while nothing is read, so that a collection takes a moment;
+        once they are old, only a full one would free them.
+        """
         before: tuple[object, ...] = ()
+        collected, idle = 0, 0
         while not self._closed.wait(_TICK):
+            idle = 0 if self._reader.is_busy else idle + 1
+            if idle > 1 and collected != self._reads:
+                collected = self._reads
+                gc.collect(1)
             logins = LOGINS.running
             if logins != before:
                 before = logins

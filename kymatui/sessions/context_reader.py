@@ -88,6 +88,11 @@ class ContextReader:
             self._plugins.pop(entry.plugin, None)
         self.submit(entry)
 
+    @property
+    def is_busy(self) -> bool:
+        """Return whether any context is read now."""
+        return bool(self._running)
+
     def close(self) -> None:
         with self._changed:
             self._is_closed = True
