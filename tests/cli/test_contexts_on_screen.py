@@ -100,8 +100,9 @@ async def test_enter_opens_the_catalog_and_escape_keeps_it_open(kubeconfig: Kube
         assert isinstance(app.screen, CatalogScreen)
         assert app.frame_facts.cluster == "prod/eu"
         session = app.view.session
-        shown = sum(problem.counts for problem in app.catalog.problems) if app.catalog is not None else -1
-        assert shown == clusters(app)["prod/eu"].problems
+        view = app.view
+        row = clusters(app)["prod/eu"]
+        await until(pilot, lambda: view.catalog is not None and view.catalog.problem_count == row.problems)
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, FleetScreen))
         await pilot.press("enter")
