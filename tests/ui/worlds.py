@@ -272,8 +272,12 @@ class StillSession:
         pass
 
 
-def app_on(session: StillSession, **settings: object) -> KymatuiApp:
-    return KymatuiApp(lambda: session, settings=Settings(**settings), clock=lambda: b.NOW)  # type: ignore[arg-type]
+def app_on(session: StillSession, *, remembers: object = False, **settings: object) -> KymatuiApp:
+    """Return an app on a session; only one that `remembers` takes how an earlier one left its lists."""
+    app = KymatuiApp(lambda: session, settings=Settings(**settings), clock=lambda: b.NOW)  # type: ignore[arg-type]
+    if not remembers:
+        app.favourites.leave = lambda view: None  # type: ignore[method-assign]
+    return app
 
 
 def failing_app(error: KymatuiError) -> KymatuiApp:

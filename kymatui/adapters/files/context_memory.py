@@ -1,4 +1,4 @@
-"""What the screen remembers of each context on this machine: its last use, and the modules pinned to the top.
+"""What the screen remembers of each context on this machine: its last use, pinned modules, and how lists were left.
 
 One small JSON file for each context in the user's state folder. A file that cannot be used counts as missing.
 """
@@ -8,11 +8,11 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
 from kymatui.adapters.files.user_files import write_own_file
@@ -24,14 +24,37 @@ _LARGEST: Final = 64 * 1024
 _MOST_CONTEXTS: Final = 1000  # files that are read for the list of contexts
 MOST_PINNED: Final = 200  # modules of one context; the newest ones stay
 _LONGEST_NAME: Final = 253  # characters of a Kubernetes object's name
+_LONGEST_TEXT: Final = 1000  # characters of a filter
+_MOST_FILTERS: Final = 100
+_VIEW_TEXTS: Final = ("sort", "filter", "group", "screen", "about")
+_FILTERS: Final = ""
+"""In the place of a context: what every context has."""
+FLEET_OF_CONTEXTS: Final = " contexts"
+"""In the place of a context: the list of all contexts."""
+
+
+class RememberedView(Struct, frozen=True):
+    """How a list was left: `sort` is a column, with `:desc` behind it if descending; `screen` the kind of the last one.
+
+    `about` is what that screen was about.
+    """
+
+    sort: str = ""
+    filter: str = ""
+    columns: tuple[str, ...] = ()
+    group: str = ""
+    screen: str = ""
+    about: str = ""
 
 
 class RememberedContext(Struct, frozen=True):
-    """One context; `used` in Unix seconds, 0 for never."""
+    """One context; `used` in Unix seconds, 0 for never. `filters` are those that were saved under names."""
 
     name: str
     used: float = 0.0
     pinned: tuple[str, ...] = ()
+    view: RememberedView = RememberedView()
+    filters: Mapping[str, str] = {}
 
 
 class ContextMemory:
@@ -69,8 +92,30 @@ class ContextMemory:
         """Record the pinned modules of a context. Raise ConfigurationError if the file cannot be written."""
         self._write(replace(self.of(name), pinned=_names(list(modules))))
 
+    def leave(self, name: str, view: RememberedView) -> None:
+        """Record how a context's list was left. Raise ConfigurationError if the file cannot be written."""
+        self._write(replace(self.of(name), view=view))
+
+    @property
+    def filters(self) -> Mapping[str, str]:
+        """Return the filters that were saved under names, for every context."""
+        return self.of(_FILTERS).filters
+
+    def save_filter(self, name: str, text: str) -> None:
+        """Save a filter under a name, "" deletes it. Raise ConfigurationError if the file cannot be written."""
+        filters = {key: value for key, value in self.filters.items() if key != name}
+        newest = dict(list(filters.items())[-(_MOST_FILTERS - 1) :])
+        self._write(replace(self.of(_FILTERS), filters={**newest, **({name: text} if text else {})}))
+
     def _write(self, context: RememberedContext) -> None:
-        body = {"context": context.name, "used": context.used, "pinned": list(context.pinned)}
+        view = {key: value for key, value in to_builtins(context.view).items() if value}
+        body = {
+            "context": context.name,
+            "used": context.used,
+            "pinned": list(context.pinned),
+            "view": view,
+            "filters": dict(context.filters),
+        }
         write_own_file(self._path(context.name), json.dumps(body, indent=1).encode())
 
     def _path(self, name: str) -> Path:
@@ -87,7 +132,20 @@ def _read(path: Path) -> RememberedContext | None:
         return None
     used = body.get("used")
     moment = float(used) if isinstance(used, int | float) and 0 <= used < 1e12 else 0.0
-    return RememberedContext(body["context"], moment, _names(body.get("pinned")))
+    filters = _texts(body.get("filters"))
+    return RememberedContext(body["context"], moment, _names(body.get("pinned")), _view(body.get("view")), filters)
+
+
+def _view(value: Any) -> RememberedView:
+    """Return what is usable of a view."""
+    texts = _texts(value)
+    columns = _names(value.get("columns")) if isinstance(value, dict) else ()
+    return RememberedView(**{key: texts.get(key, "") for key in _VIEW_TEXTS}, columns=columns)
+
+
+def _texts(value: Any) -> dict[str, str]:
+    pairs = value.items() if isinstance(value, dict) else ()
+    return {key: text for key, text in pairs if isinstance(text, str) and len(text) <= _LONGEST_TEXT}
 
 
 def _names(value: Any) -> tuple[str, ...]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -12,20 +12,17 @@ from msgspec.structs import replace
 from kymatui.adapters.files.job_journals import job_records
 from kymatui.domain.kubernetes.refs import split_name
 from kymatui.domain.kyma_edit.module_edit import edit_options
-from kymatui.domain.plans.cluster_target import ClusterName, ClusterTarget
+from kymatui.domain.plans.cluster_target import ClusterName
 from kymatui.engine.cluster.ports import name_cluster
 from kymatui.engine.jobs.job_records import of_cluster, unfinished_runtimes
-from kymatui.errors import ConfigurationError, ReadOnlyError, RefusedError, UnreachableError
-from kymatui.sessions.cluster.catalog_session import CatalogSession, open_session
+from kymatui.errors import ConfigurationError, UnreachableError
 from kymatui.sessions.cluster.cluster_access import read_cluster_target
-from kymatui.sessions.contexts import ContextEntry, options_of
 from kymatui.sessions.control_plane.pair_session import PairSession
 from kymatui.sessions.control_plane.shared_feeds import ControlPlane
 
 if TYPE_CHECKING:
-    from kymatui.actions.edits.campaign import ListedFleet
     from kymatui.domain.kyma_edit.module_edit import ModuleEdit
-    from kymatui.sessions.cluster.session_options import RemoteOptions, SessionOptions
+    from kymatui.sessions.cluster.session_options import RemoteOptions
 
 _LISTED: Final = 10.0  # seconds until one runtime has to be listed
 _CONTROL_LISTED: Final = 60.0  # seconds until the control plane has to be listed, with all its Kymas
@@ -57,7 +54,7 @@ class CampaignFleet:
         self.home = name_cluster(plane.home)
 
     def begun(self, cluster: ClusterName, toggle: ModuleEdit) -> frozenset[str]:
-        return _begun(cluster, toggle)
+        return begun_runtimes(cluster, toggle)
 
     def open(self, runtime: str, on_change: Callable[[], None]) -> PairSession:
         session = PairSession(self._plane.home, split_name(runtime), self._options, plane=self._plane)
@@ -72,42 +69,7 @@ class CampaignFleet:
         return session
 
 
-def _begun(cluster: ClusterName, toggle: ModuleEdit) -> frozenset[str]:
+def begun_runtimes(cluster: ClusterName, toggle: ModuleEdit) -> frozenset[str]:
     """Return the runtimes that an earlier run of the same edit began, and did not see to the end."""
     records = of_cluster(job_records(cluster.name), cluster)
     return unfinished_runtimes(records, toggle.verb.value, toggle.module, edit_options(toggle))
-
-
-class ContextCampaign:
-    """The contexts of a campaign: each is connected to by itself, and closed again."""
-
-    def __init__(self, options: SessionOptions, entries: Mapping[str, ContextEntry]) -> None:
-        self._options, self._entries = options, entries
-        self.target = ClusterTarget("contexts", "", "", read_only=options.read_only)
-        self.home = ClusterName("contexts")
-
-    def begun(self, cluster: ClusterName, toggle: ModuleEdit) -> frozenset[str]:
-        return _begun(cluster, toggle)
-
-    def open(self, runtime: str, on_change: Callable[[], None]) -> CatalogSession:
-        """Return the session of a context, which is listed. Raise what keeps it from being, or from being edited."""
-        entry = self._entries[split_name(runtime)[1]]
-        if entry.read_only:
-            raise ReadOnlyError(f"context {entry.name} is read-only (configuration)")
-        session = open_session(options_of(self._options, entry))
-        try:
-            session.start(on_change)
-            if not session.wait_complete(_LISTED):
-                raise UnreachableError(f"{entry.name} was not listed within {_LISTED:g} s")
-            session.require_kyma()
-            if len(session.kymas) != 1:
-                raise RefusedError(f"{entry.name} has {len(session.kymas)} Kymas; edit its runtimes with --remote")
-        except BaseException:
-            session.close()
-            raise
-        return session
-
-
-def listed_contexts(options: SessionOptions, entries: Mapping[str, ContextEntry]) -> ListedFleet:
-    """Return what opens the contexts of a campaign."""
-    return lambda _: nullcontext(ContextCampaign(options, entries))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from kymatui.actions.components.component_facts import registry_location
 from kymatui.domain.catalog.glossary import glossary_words
+from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.errors import KymatuiError
 from kymatui.ui.application.copy_commands import commands as copying
 from kymatui.ui.application.module_commands import commands as acting
@@ -179,6 +180,13 @@ def _table(app: FlowApp) -> Iterator[ScreenCommand]:
     if table is None:
         return
     yield ScreenCommand("filter", "filter the lines", lambda words: _filter(app, " ".join(words)))
+    yield ScreenCommand(
+        "filters",
+        "apply a saved filter; save the current one under a name, or delete one",
+        lambda words: _filters(app, words),
+        usage="filters [NAME|save NAME|delete NAME]",
+        arguments=lambda: (*app.favourites.filters, "save", *(f"delete {name}" for name in app.favourites.filters)),
+    )
     if table.order is not None:
         columns = tuple(column.id for column in table.grid.columns)
         yield ScreenCommand(
@@ -204,6 +212,27 @@ def _filter(app: FlowApp, text: str) -> None:
     problem = app.shown.filter_line.set(text) if app.shown is not None else ""
     if problem:
         app.problem(problem)
+
+
+def _filters(app: FlowApp, words: Sequence[str]) -> None:
+    """Apply, save, delete or list the filters that are saved under names."""
+    saved, usage = app.favourites.filters, "filters [NAME|save NAME|delete NAME]"
+    text = app.shown.filter_line.text if app.shown is not None else ""
+    name = " ".join(words[1:])
+    if not words:
+        known = "; ".join(f"{key}: /{value}" for key, value in saved.items())
+        app.notify(sanitize(known) or "no saved filters; `:filters save NAME` saves the current one")
+    elif words[0] == "save" and name and text:
+        app.jobs.run_beside(app.favourites.save_filter(name, text))
+        app.notify(sanitize(f"/{text} saved as {name}; `:filters {name}` applies it"))
+    elif words[0] == "save":
+        app.problem("filter the list first (/)" if name else "name missing; type `:filters save NAME`")
+    elif words[0] == "delete" and name in saved:
+        app.jobs.run_beside(app.favourites.save_filter(name, ""))
+    elif " ".join(words) in saved:
+        _filter(app, saved[" ".join(words)])
+    else:
+        app.problem(unknown_name("saved filter", name or words[0], saved, usage))
 
 
 def _sort(app: FlowApp, words: Sequence[str]) -> None:

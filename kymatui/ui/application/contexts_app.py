@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from kymatui.adapters.files.context_memory import FLEET_OF_CONTEXTS, ContextMemory
 from kymatui.domain.snapshot.snapshots import FeedState
 from kymatui.settings.options_schema import ACCENTS
 from kymatui.ui.application.fleet_app import ANYWHERE, AT_RUNTIME, FleetApp
@@ -15,7 +16,7 @@ from kymatui.ui.application.kymatui_app import KymatuiApp
 from kymatui.ui.connection.cluster_view import ClusterView
 from kymatui.ui.connection.fleet_view import ContextsView, RuntimeViews
 from kymatui.ui.connection.mailbox import Mailbox
-from kymatui.ui.flows.flow_app import selected_context
+from kymatui.ui.flows.flow_app import Favourites, selected_context
 from kymatui.ui.navigation.command_table import ScreenCommand, unknown_name
 from kymatui.ui.navigation.history import WHATIF
 from kymatui.ui.presenters.fleet.runtime_rows import count_contexts
@@ -48,6 +49,10 @@ class ContextsApp(FleetApp):
         self.fleet_view = ContextsView(opened, mailbox, self.clock, self.runtimes.close)
         self._went_straight = False
         return self.fleet_view
+
+    def on_mount(self) -> None:
+        self.left = Favourites(self, ContextMemory(), lambda: self.jobs, self.redraw)
+        self.jobs.run_beside(self.left.load(FLEET_OF_CONTEXTS))
 
     # displayed context
 

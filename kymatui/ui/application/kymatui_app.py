@@ -28,7 +28,7 @@ from kymatui.ui.connection.cluster_view import ClusterView
 from kymatui.ui.connection.connection_status import OUT_OF_DATE, connection_banner
 from kymatui.ui.connection.mailbox import Mailbox
 from kymatui.ui.flows.context_switch import ContextSwitch
-from kymatui.ui.flows.flow_app import Favourites, FlowApp
+from kymatui.ui.flows.flow_app import Favourites, FlowApp, note_screen
 from kymatui.ui.flows.job_controller import JOBS, ScreenJobs
 from kymatui.ui.flows.logins import ScreenLogins
 from kymatui.ui.navigation.command_table import ScreenCommand
@@ -112,6 +112,7 @@ class KymatuiApp(FlowApp):
         self._interrupted_at = float("-inf")
         self.has_begun = False
         self._logins: ScreenLogins | None = None
+        self.opens_left_screen = self.HOME == HOME
         self.may_switch = False
         self.other_view: OtherView | None = None
         self.open_context(connect, ClusterConnection(context, namespace, read_only), only=namespace)
@@ -208,6 +209,7 @@ class KymatuiApp(FlowApp):
             self.shown.catch_up()
             return
         if self.shown is not None and self.shown.frame.is_whole:
+            note_screen(self, self.shown.step)
             if self.view.connection.stale_since or self._audit:
                 self.shown.frame.show(self.frame_facts)
             advance_ages(self.shown, self.clock())

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from textual.notifications import SeverityLevel
     from textual.screen import Screen
 
+    from kymatui.adapters.files.context_memory import RememberedView
     from kymatui.domain.catalog.rows import Catalog
     from kymatui.domain.plans.cluster_target import ClusterTarget
     from kymatui.settings.config_file import Settings
@@ -59,9 +60,12 @@ class Navigation(Protocol):
 
 
 class Pins(Protocol):
-    """The modules at the top of the catalog."""
+    """The modules at the top of the catalog, and how its list was left; `view` is None before it is read."""
 
     names: tuple[str, ...]
+    view: RememberedView | None
+
+    def leave(self, view: RememberedView) -> None: ...
 
 
 class ScreenApp(App[int]):

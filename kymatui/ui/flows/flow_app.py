@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from kymatui.adapters.files.context_memory import MOST_PINNED, ContextMemory
+from msgspec.structs import replace
+
+from kymatui.adapters.files.context_memory import MOST_PINNED, ContextMemory, RememberedView
 from kymatui.domain.kubernetes.refs import split_name
 from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.errors import ConfigurationError
 from kymatui.ui.base.screen_app import ScreenApp
 from kymatui.ui.connection.connection_status import OUT_OF_DATE
+from kymatui.ui.navigation.history import ScreenStep
 
 if TYPE_CHECKING:
     from textual.screen import Screen
@@ -25,11 +30,13 @@ if TYPE_CHECKING:
     from kymatui.ui.navigation.history import OtherView
 
 
+_RESTORED = ("module", "problems", "channels", "changes")
+"""The screens that are opened again, in the context where they were left."""
 _LOCAL = "; written to a file on this machine only, the cluster is not changed"
 
 
 class Favourites:
-    """Pinned modules of the open context; `names` in the order in which they were pinned."""
+    """What is remembered of the open context: `names` of pinned modules in their order, and how its list was left."""
 
     def __init__(
         self, app: ScreenApp, context_memory: ContextMemory, jobs: Callable[[], ScreenJobs], redraw: Callable[[], None]
@@ -37,15 +44,38 @@ class Favourites:
         self._app, self._memory, self._jobs, self._redraw = app, context_memory, jobs, redraw
         self._context = ""
         self.names: tuple[str, ...] = ()
+        self.filters: Mapping[str, str] = {}
+        """The filters that were saved under names."""
+        self.view: RememberedView | None = None
+        """How the list of the context was left; None before it is read."""
 
     async def load(self, context: str) -> None:
-        """Read the pinned modules of a context, which may have none."""
+        """Read what is remembered of a context, which may be nothing."""
         if context != self._context:
-            self._context, self.names = context, ()
-        pinned = (await self._jobs().in_thread(lambda: self._memory.of(context))).pinned
-        if context == self._context and pinned != self.names:
-            self.names = pinned
-            self._redraw()
+            self._context, self.names, self.view = context, (), None
+        remembered, filters = await self._jobs().in_thread(lambda: (self._memory.of(context), self._memory.filters))
+        if context == self._context:
+            is_new = self.view is None or remembered.pinned != self.names
+            self.names, self.filters = remembered.pinned, filters
+            self.view = self.view or remembered.view
+            if is_new:
+                self._redraw()
+
+    def leave(self, view: RememberedView) -> None:
+        """Record how the list of the context is now; nothing before it was read, or without a change."""
+        if self.view is None or view == self.view:
+            return
+        self.view, context = view, self._context
+        self._jobs().run_beside(self._written(lambda: self._memory.leave(context, view)))
+
+    async def save_filter(self, name: str, text: str) -> None:
+        """Save a filter under a name, "" deletes it. Raise ConfigurationError if it cannot be written."""
+        await self._jobs().in_thread(lambda: self._memory.save_filter(name, text))
+        self.filters = await self._jobs().in_thread(lambda: self._memory.filters)
+
+    async def _written(self, write: Callable[[], None]) -> None:
+        with contextlib.suppress(ConfigurationError):  # where a list was left must not stop the screen
+            await self._jobs().in_thread(write)
 
     async def toggle(self, module: str) -> None:
         """Pin a module, or unpin it; report where that is written. Raise ConfigurationError if it cannot be."""
@@ -73,6 +103,7 @@ class FlowApp(ScreenApp):
         contexts: ContextSwitch
         favourites: Favourites
         may_switch: bool
+        opens_left_screen: bool
         other_view: OtherView | None
 
         @property
@@ -95,6 +126,8 @@ class FleetFlowApp(FlowApp):
     """Whether the fleet is one of contexts, without a control plane."""
     subject = "runtime"
     """What the fleet consists of."""
+    left: Favourites | None = None
+    """How the list of contexts was left; None on a control plane."""
 
     if TYPE_CHECKING:
         fleet_view: FleetView
@@ -128,6 +161,23 @@ def selected_context(app: FleetFlowApp) -> str:
     table = app.shown.filter_line.table if app.shown is not None and app.ways.depth == 1 else None
     key = split_name(table.cursor_key or "") if table is not None else ("", "")
     return key[1] if app.fleet is not None and key in app.fleet.picture.clusters else ""
+
+
+def note_screen(app: FlowApp, step: ScreenStep) -> None:
+    """Remember the screen for the context; once its modules are known, open the one that was left."""
+    view = app.favourites.view
+    if view is None or app.catalog is None:
+        return
+    if app.opens_left_screen:
+        app.opens_left_screen = False
+        is_known = view.screen != "module" or app.catalog.row(view.about) is not None
+        if view.screen in _RESTORED and is_known and app.ways.depth == 1:
+            app.ways.open(ScreenStep(view.screen, view.about))
+            return
+    if step.kind in _RESTORED:
+        app.favourites.leave(replace(view, screen=step.kind, about=step.about))
+    elif step.kind == "modules":
+        app.favourites.leave(replace(view, screen="", about=""))
 
 
 def switch_view(app: FlowApp, view: OtherView) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, cast
 
+from msgspec.structs import replace
 from textual import work
 from textual.binding import Binding, BindingType
 from textual.content import Content
@@ -54,6 +55,7 @@ class CatalogPane(TablePane):
         self._view: CatalogView = ALL_MODULES
         self._columns = ColumnChoice(lambda: self.table)
         self._can = (False, False)
+        self._is_restored = False
 
     @property
     def kymatui(self) -> ScreenApp:
@@ -83,8 +85,34 @@ class CatalogPane(TablePane):
 
     # display
 
+    def _restore(self) -> None:
+        """Take the order, the filter and the columns that the context was left with, once."""
+        view = self.kymatui.favourites.view
+        if self._is_restored or view is None:
+            return
+        self._is_restored = True
+        if view.columns:
+            self._columns.choose(view.columns)
+            self._columns.show(self._view)
+        if view.sort:
+            column, _, direction = view.sort.partition(":")
+            self.table.set_order(SortOrder(column, descending=bool(direction)))
+        if view.filter and not self.table.filter_text:
+            self.table.set_filter(view.filter)
+
+    def note_view(self) -> None:
+        """Remember the order, the filter and the columns for the context."""
+        view = self.kymatui.favourites.view
+        if not self._is_restored or view is None:
+            return
+        chosen, order = tuple(column.id for column in self._columns.chosen), self.table.order or SortOrder()
+        sort = "" if order == SortOrder(self.kymatui.settings.sort) else order.column + ":desc" * order.descending
+        columns = () if chosen == tuple(self.kymatui.settings.columns) else chosen
+        self.kymatui.favourites.leave(replace(view, sort=sort, filter=self.table.filter_text, columns=columns))
+
     def draw(self) -> None:
         app = self.kymatui
+        self._restore()
         if self._view.label not in {view.label for view in catalog_views(app.catalog)}:
             self._view = ALL_MODULES
         self._columns.show(self._view)
@@ -169,6 +197,7 @@ class CatalogPane(TablePane):
     def _choose_columns(self, names: Sequence[str]) -> None:
         self._columns.choose(names)
         self.draw()
+        self.note_view()
 
     @work
     async def action_columns(self) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, cast
 
+from msgspec.structs import replace as replace_fields
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
@@ -70,6 +71,7 @@ class RuntimesPane(TablePane):
         self._shown: tuple[object, ...] | None = None
         self._first_key: str | None = None
         self._is_loading = True
+        self._is_restored = False
 
     @property
     def fleet_app(self) -> FleetFlowApp:
@@ -108,7 +110,31 @@ class RuntimesPane(TablePane):
 
     # display
 
+    def _restore(self) -> None:
+        """Take the order, the filter and the group that the list of contexts was left with, once."""
+        view = self.fleet_app.left.view if self.fleet_app.left is not None else None
+        if self._is_restored or view is None:
+            return
+        self._is_restored = True
+        self.group = view.group if view.group in GROUPS else ""
+        self._set_columns()
+        if view.sort:
+            column, _, direction = view.sort.partition(":")
+            self.table.set_order(SortOrder(column, descending=bool(direction)))
+        if view.filter:
+            self.table.set_filter(view.filter)
+
+    def note_view(self) -> None:
+        """Remember the order, the filter and the group of the list of contexts."""
+        left = self.fleet_app.left
+        if left is None or left.view is None or not self._is_restored:
+            return
+        order = self.table.order or BY_STATE
+        sort = "" if self.group or order == BY_STATE else order.column + ":desc" * order.descending
+        left.leave(replace_fields(left.view, sort=sort, filter=self.table.filter_text, group=self.group))
+
     def draw(self) -> None:
+        self._restore()
         reading = self.fleet_app.fleet
         if reading is not None:
             self._show_rows(reading)
@@ -209,6 +235,7 @@ class RuntimesPane(TablePane):
     def show_view(self, number: int) -> None:
         self.group = GROUPS[number]
         self.draw()
+        self.note_view()
 
     def commands(self) -> Sequence[ScreenCommand]:
         return (

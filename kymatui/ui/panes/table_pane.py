@@ -52,6 +52,9 @@ class TablePane(Vertical):
         """Draw what depends on the filtered rows; called after each change of the filter or the order."""
         raise AssertionError(f"{type(self).__name__} draws nothing")
 
+    def note_view(self) -> None:
+        """Remember how the list is arranged."""
+
     def commands(self) -> Sequence[ScreenCommand]:
         """Return the commands of the pane."""
         return ()
@@ -106,6 +109,7 @@ class TablePane(Vertical):
     @on(LiveTable.Arranged)
     def _arranged(self) -> None:
         self.show_around()
+        self.note_view()
 
     @on(ViewTabs.Chosen)
     def _view_chosen(self, event: ViewTabs.Chosen) -> None:
