@@ -192,6 +192,8 @@ class Pool:
             if name in known or any(inside.glob(f"{name}-[v0-9]*.tgz")):
                 continue
             inside.mkdir(exist_ok=True)
+            if (inside / name).is_symlink():  # to a folder that was not copied
+                (inside / name).unlink()
             address = str(entry.get("repository", ""))
             local = (origin / address[7:]).resolve() if address.startswith("file://") else None
             root = origin.parts[:5]
@@ -290,7 +292,7 @@ class Comparison:
     """All runs of the charts, with what differed."""
 
     def __init__(self, helm: Helm, scratch: Path, out: Path | None) -> None:
-        self._helm, self._scratch, self._out = helm, scratch, out
+        self._helm, self.scratch, self._out = helm, scratch, out
         self.runs: collections.Counter[str] = collections.Counter()
         self.differences: list[Difference] = []
         self.seconds = [0.0, 0.0]
@@ -378,7 +380,7 @@ def random_run(
     base = head_of(chance.choice(files)) if files and chance.random() < 0.3 else head_of(own)
     values = mutated(base, chance)
     rewritten = chance.random() < 0.4
-    target = own if rewritten else comparison._scratch / "values.json"
+    target = own if rewritten else comparison.scratch / "values.json"
     written = json.dumps(values, indent=1, ensure_ascii=False).replace(".0,\n", ",\n").replace(".0\n", "\n")
     try:
         target.write_text(written)
@@ -425,7 +427,7 @@ def main() -> int:
             all_runs(comparison, str(chart), copied, given)
             shutil.rmtree(copied)
             if position % 20 == 19:
-                print(f"… {position + 1} of {len(chosen)} charts, {comparison.runs.total()} runs", flush=True)
+                print(f"… {position + 1} of {len(chosen)} charts, runs: {dict(comparison.runs)}", flush=True)
     print(f"{len(chosen)} charts, {comparison.runs.total()} runs: {dict(sorted(comparison.runs.items()))}")
     print(f"processor time: kymatui {comparison.seconds[0]:.0f} s, helm {comparison.seconds[1]:.0f} s")
     for kind, count in collections.Counter(d.kind for d in comparison.differences).most_common():
