@@ -53,14 +53,28 @@ def did_you_mean(near: Iterable[str]) -> str:
 
 
 class KymatuiError(Exception):
-    """The base class; `hint` is one sentence with what to do, or "", `gone` the objects deleted before it."""
+    """The base class; `hint` is one sentence with what to do, or "", `gone` the objects deleted before it.
+
+    `unchanged` means that the command has changed nothing, which is displayed with the message.
+    """
 
     exit_code = 1
 
-    def __init__(self, message: str, *, hint: str = "") -> None:
+    def __init__(self, message: str, *, hint: str = "", unchanged: bool = False) -> None:
         super().__init__(message)
         self.hint = hint
+        self.unchanged = unchanged
         self.gone: tuple[Any, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """Return the message as it is displayed."""
+        return f"{self}; no changes made" if self.unchanged else str(self)
+
+    @property
+    def with_hint(self) -> str:
+        """Return the message and what to do in one phrase."""
+        return f"{self} ({self.hint})" if self.hint else str(self)
 
 
 class UsageError(KymatuiError):

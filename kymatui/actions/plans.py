@@ -91,7 +91,7 @@ def refuse_missing_rights(state: DeletionState) -> None:
 def refuse(state: DeletionState, request: DeletionRequest) -> None:
     """Raise RefusedError where the next turn needs more than was asked for."""
     if state.refusal and state.managed_by is not ManagedBy.NOBODY:
-        raise RefusedError(state.refusal, hint="no changes made")
+        raise RefusedError(state.refusal, unchanged=True)
     refuse_protected(state)
     default = state.default if state.handling is ModuleCRHandling.IGNORE else None
     kept = (managed for managed in state.remaining.theirs if managed.ownership is ObjectOwnership.KEPT_BY_USER)

@@ -88,8 +88,8 @@ def _refuse(command: CommandEntry, args: argparse.Namespace) -> None:
     if has_control_plane:
         refuse_unused_options(args)
     if writes and (why := why_read_only(args)):
-        hint = "no changes made" + ("; --dry-run prints the plan" if hasattr(args, "dry_run") else "")
-        raise ReadOnlyError(f"{command.name} is refused: {why}", hint=hint)
+        hint = "--dry-run prints the plan" if hasattr(args, "dry_run") else ""
+        raise ReadOnlyError(f"{command.name} is refused: {why}", hint=hint, unchanged=True)
 
 
 def _place(error: KymatuiError, args: argparse.Namespace | None) -> None:
@@ -103,9 +103,9 @@ def _place(error: KymatuiError, args: argparse.Namespace | None) -> None:
 
 def _report(error: KymatuiError) -> None:
     if isinstance(error, StoppedError):  # whole sentences, which are the answer of the command
-        print_sentences(str(error), f"{error.hint}." if error.hint else "")
+        print_sentences(error.text, f"{error.hint}." if error.hint else "")
     else:
-        print_message(str(error), error.hint)
+        print_message(error.text, error.hint)
 
 
 def _answer(error: KymatuiError, form: str) -> None:
@@ -113,7 +113,7 @@ def _answer(error: KymatuiError, form: str) -> None:
     if form not in ("json", "yaml") or ANSWER.given:
         return
     kind = type(error).__name__.removesuffix("Error").lower()
-    body = {"kind": kind, "message": str(error), "hint": error.hint or None, "exitStatus": error.exit_code}
+    body = {"kind": kind, "message": error.text, "hint": error.hint or None, "exitStatus": error.exit_code}
     outcome = _OUTCOMES.get(error.exit_code, "failed")
     try:
         print_text(document({"outcome": outcome, "error": body}, form))

@@ -22,6 +22,8 @@ _IN_KUBECONFIG = frozenset(
 
 _FOR_EVERY_COMMAND = frozenset({"--color", "--read-only", "--audit"})
 """Options that hold for every command: `kymatui.cli.main` reads them."""
+_SETTINGS = {"--registry": "registry", "--public-key": "public_key"}
+"""Options of commands that the screen has in its configuration."""
 
 
 class _EarlierOption(NamedTuple):
@@ -264,6 +266,11 @@ class _TopParser(_Parser):
         option = next((word.partition("=")[0] for word in words if word.startswith("-")), "")
         if option and not _near_options(option, self._listed_options()):
             owners = _option_owners()
+            if option in owners:
+                message = f"{option} is an option of {', '.join(owners[option])}"
+                setting = _SETTINGS.get(option, "")
+                hint = f"for the screen set `{setting}` in the configuration" if setting else self._help_hint()
+                raise UnknownNameError(message, hint=hint)
             if near := _near_options(option, owners)[:1]:
                 where = f"{near[0]} (option of {', '.join(owners[near[0]])})"
                 raise UnknownNameError(f'no option "{option}"{did_you_mean([where])}', hint=self._help_hint())

@@ -67,6 +67,7 @@ class Column(Struct, frozen=True):
     flex      its share of the remaining width
     priority  0 is always displayed; of the others, the highest is hidden first on a narrow terminal
     falls     whether the greatest value comes first when the list is sorted by it: counts and times do
+    wraps     whether a text that does not fit continues on the next line while the screen has room
     """
 
     id: str
@@ -76,6 +77,7 @@ class Column(Struct, frozen=True):
     priority: int = 0
     right: bool = False
     falls: bool = False
+    wraps: bool = False
 
 
 class ListColumn(Column, Generic[T], frozen=True, kw_only=True):

@@ -87,6 +87,7 @@ SYNC_COLUMNS: Final = (
         "WHY",
         16,
         flex=5,
+        wraps=True,
         cell=lambda entry: Cell(sanitize(entry.why)),
         json={
             "why": lambda entry: entry.why,

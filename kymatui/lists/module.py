@@ -77,6 +77,7 @@ EVENT_COLUMNS: Final = (
         "MESSAGE",
         20,
         flex=4,
+        wraps=True,
         cell=lambda event: Cell(" ".join(sanitize(event.message).split())),
         json={"message": lambda event: event.message},
     ),

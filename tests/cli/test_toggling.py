@@ -331,7 +331,7 @@ def test_several_modules_are_one_plan(capsys: pytest.CaptureFixture[str]) -> Non
     status, out, err = run(capsys, "enable", "warden", "connectivity-proxy", "--yes")
     assert (status, out) == (2, "")
     assert "warden is mandatory" in err
-    assert "hint: no changes made" in err
+    assert "; no changes made" in err
     status, out, err = run(capsys, "policy", "btp-operator", "cluster-ip", "nats", "Ignore", "--yes")
     assert (status, out) == (0, "cluster-ip: the policy is set\n")
     assert "btp-operator no change: the Kyma already has this setting" in " ".join(err.split())

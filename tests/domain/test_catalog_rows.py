@@ -530,9 +530,11 @@ def test_who_disagrees_is_said() -> None:
     assert found is not None
     assert (found.reports.kyma, found.reports.manifest, found.reports.resource) == ("Ready", "Processing", "Warning")
     assert found.reports.disagree
-    assert "Conflicting states: Kyma=Ready, Manifest=Processing, module CR=Warning" in [
-        problem.message for problem in seen.problems
-    ]
+    said = (
+        "the Kyma says Ready, the Manifest says Processing, the module CR says Warning. "
+        "Warning is displayed: the worst state counts"
+    )
+    assert said in [problem.message for problem in seen.problems]
 
 
 @pytest.mark.parametrize(

@@ -262,7 +262,7 @@ async def test_what_kubectl_installed_is_adopted_and_upgraded_by_one_plan(option
         await person.until(lambda: _installed(app, "docker-registry") == "0.14.0")
         await person.press("u")
         await person.until(lambda: bool(app.problems))
-        assert "docker-registry: up to date. no changes made" in app.problems[-1]
+        assert "docker-registry: up to date; no changes made" in app.problems[-1]
 
 
 async def test_what_is_outdated_is_upgraded_and_a_lower_version_needs_consent(options: SessionOptions) -> None:

@@ -163,7 +163,7 @@ async def test_in_an_open_cluster_all_is_installed_upgraded_and_deleted_directly
         assert shop["data"] == {"g": "mine", "v": "1.1.0"}, "it keeps its values"
         await person.types("upgrade shop")
         await person.until(lambda: bool(person.app.problems))
-        assert "shop: up to date. no changes made" in person.app.problems[0]
+        assert "shop: up to date; no changes made" in person.app.problems[0]
         await delete(person, NextStep.UNDEPLOY)
         assert version(cluster) == ""
         await restore(person, cluster)

@@ -207,3 +207,26 @@ async def test_a_table_with_padding_is_drawn_as_wide_as_it_is() -> None:
         assert {strip.cell_length for strip in strips} == {app.table.size.width}
         assert strips[0].text.strip() == ""
         assert "NAME" in strips[1].text
+
+
+async def test_a_text_that_does_not_fit_continues_where_the_screen_has_room() -> None:
+    columns = (Column("name", "NAME", 6), Column("why", "WHY", 14, wraps=True))
+    long = "the image is not in the registry"
+    app = TableApp([])
+    async with app.run_test(size=(24, 12)) as pilot:
+        app.table.set_columns(columns)
+        content = [
+            Row("a", {"name": Cell("a"), "why": Cell(long)}),
+            Row("b", {"name": Cell("b"), "why": Cell("short")}),
+        ]
+        app.table.set_rows(content)
+        await pilot.pause()
+        lines = [app.line(y).split() for y in range(1, 6)]
+        assert lines == [["a", "the", "image", "is"], ["not", "in", "the"], ["registry"], ["b", "short"], []]
+        await pilot.press("j")
+        assert app.table.cursor_key == "b"
+        await pilot.click(RowTable, offset=(9, 3))  # the last line of the first row
+        assert app.table.cursor_key == "a"
+        app.table.set_rows([*content, *(Row(f"c{n}", {"name": Cell(f"c{n}")}) for n in range(9))])
+        await pilot.pause()
+        assert app.line(2).split() == ["b", "short"], "a list that fills the screen has one line for each row"

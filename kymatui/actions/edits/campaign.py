@@ -140,11 +140,7 @@ class Campaign:
             return step
         uninstalls = edits.uninstalls(step.uninstalls, self._consent, self.pace.timeout)
         blocking = tuple(owned for uninstall in uninstalls for owned in uninstall.blocking)
-        refusals = [
-            f"{uninstall.refusal} ({uninstall.refusal.hint})"
-            for uninstall in uninstalls
-            if uninstall.refusal is not None
-        ]
+        refusals = [uninstall.refusal.with_hint for uninstall in uninstalls if uninstall.refusal is not None]
         if refusals:
             return replace(step, outcome=CampaignOutcome.REFUSED, message="; ".join(refusals), blocking=blocking)
         self._uninstalls[step.runtime] = uninstalls

@@ -93,9 +93,7 @@ def _planned(
     if in_progress and toggle.verb is EditVerb.DISABLE and consent.cascade:
         modules = [toggle.module]
     uninstalls = () if proposal.is_refused else edits.uninstalls(modules, consent, timeout)
-    uninstalled = [
-        f"{uninstall.refusal} ({uninstall.refusal.hint})" for uninstall in uninstalls if uninstall.refusal is not None
-    ]
+    uninstalled = [uninstall.refusal.with_hint for uninstall in uninstalls if uninstall.refusal is not None]
     refusals = (*proposal.refusals, *uninstalled)
     return edit_item(EditPlan(proposal, uninstalls, refusals, in_progress, hands_over and not refusals, stage))
 
@@ -105,7 +103,7 @@ def edit_item(plan: EditPlan) -> EditItem:
     module = plan.proposal.toggle.module
     if plan.is_in_progress and not plan.unblocks:
         return EditItem(module, plan, Work.WAIT)
-    refusal = RefusedError("; ".join(plan.refusals), hint="no changes made") if plan.refusals else None
+    refusal = RefusedError("; ".join(plan.refusals), unchanged=True) if plan.refusals else None
     is_done = plan.proposal.is_done and not plan.hands_over and not plan.unblocks
     return EditItem(module, plan, Work.NOTHING if is_done and refusal is None else Work.CHANGE, refusal)
 
@@ -220,15 +218,13 @@ def plan_labels(edits: ClusterKymaEdits, labels: Labels, consent: UninstallConse
     proposal = edits.propose_labels(labels)
     plan = LabelPlan(proposal)
     if proposal.edit is None or proposal.refusal:
-        return LabelItem("labels", plan, refusal=RefusedError(proposal.refusal, hint="no changes made"))
+        return LabelItem("labels", plan, refusal=RefusedError(proposal.refusal, unchanged=True))
     if proposal.edit.is_empty:
         return LabelItem("labels", plan, Work.NOTHING)
     modules = [effect.module for effect in proposal.effects if effect.uninstalls]
     uninstalls = edits.uninstalls(modules, consent, timeout)
-    refusals = [
-        f"{uninstall.refusal} ({uninstall.refusal.hint})" for uninstall in uninstalls if uninstall.refusal is not None
-    ]
-    refusal = RefusedError("; ".join(refusals), hint="no changes made") if refusals else None
+    refusals = [uninstall.refusal.with_hint for uninstall in uninstalls if uninstall.refusal is not None]
+    refusal = RefusedError("; ".join(refusals), unchanged=True) if refusals else None
     return LabelItem("labels", replace(plan, uninstalls=uninstalls), refusal=refusal)
 
 

@@ -161,13 +161,13 @@ def _refuse_uninstalls(before: Mapping[str, Any], desired: Mapping[str, Any]) ->
         return
     for name in _modules(before):
         if name not in set(_modules(desired)):
-            hint = f"`kymatui disable {name}` uninstalls it; no changes made"
-            raise RefusedError(f"this edit would uninstall {name}", hint=hint)
+            hint = f"`kymatui disable {name}` uninstalls it"
+            raise RefusedError(f"this edit would uninstall {name}", hint=hint, unchanged=True)
     old, new = ((body["metadata"].get("labels") or {}) for body in (before, desired))
     for short, label in LABELS.items():
         if old.get(label) != new.get(label):
-            hint = f"`kymatui label {short}=…` lists what the label installs and uninstalls; no changes made"
-            raise RefusedError(f"this edit changes the label {label}", hint=hint)
+            hint = f"`kymatui label {short}=…` lists what the label installs and uninstalls"
+            raise RefusedError(f"this edit changes the label {label}", hint=hint, unchanged=True)
 
 
 def _modules(kyma: Mapping[str, Any]) -> Iterator[str]:

@@ -82,7 +82,7 @@ class InstallSelection(Struct, frozen=True):
         if not self.requests:
             reasons = [self.nothing] if self.nothing else []
             words = "; ".join([*reasons, *self.left_out])
-            raise RefusedError(words or "nothing to do", hint="no changes made")
+            raise RefusedError(words or "nothing to do", unchanged=True)
 
 
 class PlannedInstalls(Struct, frozen=True):
@@ -256,7 +256,7 @@ class InstallAction:
         left_out = (*choices.left_out, *reasons)
         if not changed:
             alone = items[0].refusal if not left_out[1:] else None
-            raise alone or RefusedError("; ".join(left_out), hint="no changes made")
+            raise alone or RefusedError("; ".join(left_out), unchanged=True)
         requests = tuple(request for request, _ in changed)
         standings = tuple(self.standing(request.module, request.namespace) for request in requests)
         return PlannedInstalls(requests, tuple(plan for _, plan in changed), standings, left_out)

@@ -211,7 +211,7 @@ def require_unmanaged(port: InstallPort, module: str, *, direct: bool, adopts: b
     keeper = detect_management(snapshot).keeper
     against = list(install_refusals(catalog, module, row, snapshot.feeds, direct=direct, adopts=adopts, keeper=keeper))
     if against:
-        raise RefusedError("; ".join(against), hint="no changes made")
+        raise RefusedError("; ".join(against), unchanged=True)
 
 
 def _present(port: InstallPort, request: InstallRequest) -> InstallRequest:

@@ -72,7 +72,7 @@ class ManifestProposal(Struct, frozen=True):
         if self.changes_nothing:
             return None
         if not self.allowed:
-            return RefusedError(f"you may not patch {self.ref}", hint="no changes made")
+            return RefusedError(f"you may not patch {self.ref}", unchanged=True)
         if self.lower and not allow_downgrade:
             words = f"{self.lower} is installed; {self.version} would be a downgrade"
             return RefusedError(words, hint="use --allow-downgrade to install it anyway")
@@ -188,7 +188,7 @@ class ManifestAction:
         """Raise RefusedError."""
         refused = list(self.refusals(module))
         if refused:
-            raise RefusedError(f"{module}: {'; '.join(refused)}", hint="no changes made")
+            raise RefusedError(f"{module}: {'; '.join(refused)}", unchanged=True)
         world = index_cluster(self._session.snapshot())
         template = next(
             (
@@ -200,7 +200,7 @@ class ManifestAction:
         )
         layer = _layer(template) if template is not None else None
         if template is None or layer is None:
-            raise RefusedError(f"{module} {version} is no longer offered", hint="no changes made")
+            raise RefusedError(f"{module} {version} is no longer offered", unchanged=True)
         live = world.manifests.get(module)
         kyma = self._session.kyma
         body = manifest_body(template, layer, live, kyma)
@@ -252,13 +252,13 @@ class ManifestAction:
     def write(self, proposal: ManifestProposal) -> tuple[str, int]:
         """Write it only where it is as it was read; return the uid and the generation that it has then."""
         if proposal.live is None and self.cluster.get(proposal.ref) is not None:
-            raise OutdatedError(f"another client has created {proposal.ref} meanwhile", hint="no changes made")
+            raise OutdatedError(f"another client has created {proposal.ref} meanwhile", unchanged=True)
         try:
             applied = self.cluster.apply(proposal.body, force=bool(proposal.owners))
         except ConflictError as error:
             raise OutdatedError(
                 f"another client has changed or deleted {proposal.ref} since the plan",
-                hint="no changes made",
+                unchanged=True,
             ) from error
         metadata = applied["metadata"]
         return str(metadata.get("uid") or ""), int(metadata.get("generation") or 0)

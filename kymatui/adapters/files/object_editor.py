@@ -48,7 +48,7 @@ def edit_in_editor(body: Mapping[str, Any], name: str, check: Callable[[Any], T]
                 return None
             if wrong and content == text:
                 is_kept = True
-                raise InvalidError(wrong, hint=f"your changes are in {path}; no changes made", status=422)
+                raise InvalidError(f"{wrong}; no changes made", hint=f"your changes are in {path}", status=422)
             text = content
             try:
                 return check(parse_yaml(content))

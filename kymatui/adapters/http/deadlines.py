@@ -152,7 +152,7 @@ def run_abandonable(
             is_abandoned = True
         for result in results:  # it came at the last moment
             drop(result)
-        raise CancelledError("stopped while waiting for the server")
+        raise CancelledError("stopped")
     if errors:
         raise errors.pop()  # pop it: an error and a frame of its own traceback would keep each other alive
     return results[0]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kymatui.domain.plans.cluster_target import ClusterTarget
 
 CONTINUE: Final = "run the command again to continue; completed modules are skipped"
-WITHOUT_REFUSED: Final = "no changes made; run the command again without the refused modules"
+WITHOUT_REFUSED: Final = "run the command again without the refused modules"
 
 
 class BatchQuestion(Struct, frozen=True):
@@ -163,8 +163,7 @@ class BatchView(Generic[Plan, Result]):
         error = item.refusal or item.error
         if error is None:
             return ""
-        option = error.hint.removeprefix("no changes made").removeprefix("; ") if item.refusal is not None else ""
-        return f"{error} ({option})" if option else str(error)
+        return error.with_hint if item.refusal is not None else str(error)
 
     def _all_trouble(self, items: Items[Plan, Result]) -> str:
         return "; ".join(with_subject(item.name, why) for item in items if (why := self.trouble(item)))
@@ -177,7 +176,7 @@ class BatchView(Generic[Plan, Result]):
         """Return the error of a batch that is refused."""
         if not self.is_list and (alone := items[0].refusal or items[0].error) is not None:
             return alone
-        return RefusedError(self._all_trouble(items), hint=WITHOUT_REFUSED)
+        return RefusedError(self._all_trouble(items), hint=WITHOUT_REFUSED, unchanged=True)
 
     def failure(self, items: Items[Plan, Result]) -> KymatuiError:
         """Return the error of a batch that did not come to its end."""
@@ -186,6 +185,6 @@ class BatchView(Generic[Plan, Result]):
             return alone
         trouble = self._all_trouble(failed)
         if all(isinstance(item.error, RefusedError) for item in failed) and all(item.result is None for item in items):
-            return RefusedError(trouble, hint="no changes made")
+            return RefusedError(trouble, unchanged=True)
         count = format_count(len(items), "module")
         return PartlyDoneError(f"{len(failed)} of {count} {self.undone}: {trouble}", hint=CONTINUE)

@@ -132,7 +132,7 @@ class InstallView(_View):
 
     def refusal(self, items: Sequence[InstallItem]) -> KymatuiError:
         if getattr(self.args, "all", False):
-            return RefusedError("no module can be upgraded", hint="no changes made")
+            return RefusedError("no module can be upgraded", unchanged=True)
         return super().refusal(items)
 
     def failure(self, items: Sequence[InstallItem]) -> KymatuiError:

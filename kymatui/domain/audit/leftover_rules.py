@@ -18,7 +18,7 @@ TWICE = AuditRule(
     "a module is managed and also installed directly",
     Severity.ERROR,
     "Two installations write the same objects and revert each other.",
-    "Disable the module in the Kyma, or delete the direct installation.",
+    "End one of the two: `kymatui unmanage MODULE` keeps the direct installation.",
 )
 ORPHAN_RESOURCE = AuditRule(
     "module.orphan",
@@ -32,7 +32,7 @@ NOT_CONFIGURED = AuditRule(
     "a module is installed without a module CR",
     Severity.INFO,
     "Its manager is running without work.",
-    "Create the module CR, or delete the module.",
+    "Create the module CR (`kymatui edit MODULE`), or delete the module.",
 )
 UNMANAGED = AuditRule(
     "module.unmanaged",

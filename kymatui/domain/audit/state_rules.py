@@ -26,14 +26,14 @@ ERROR = AuditRule(
     "a module is in error",
     Severity.ERROR,
     "The module does not work.",
-    "Read the reason; it names what to do.",
+    "`kymatui module MODULE` lists what its objects report, `kymatui logs MODULE` what its manager logs.",
 )
 WARNING = AuditRule(
     "state.warning",
     "a module warns",
     Severity.WARNING,
     "The module needs an action from you.",
-    "Read the reason; it names what is missing.",
+    "Do what the finding says; `kymatui module MODULE` lists what its objects report.",
 )
 DELETING = AuditRule(
     "state.deleting",
@@ -47,7 +47,7 @@ PROCESSING = AuditRule(
     "a module has been Processing for a long time",
     Severity.WARNING,
     "An unfinished installation or upgrade may have left parts of two versions.",
-    "Check the manager's pods and events.",
+    "`kymatui events MODULE` and `kymatui logs MODULE` have the cause.",
 )
 DISAGREE = AuditRule(
     "state.disagree",
@@ -105,9 +105,7 @@ def _has_waited(since: float | None, now: float, seconds: float) -> bool:
 
 
 def _besides(row: ModuleRow) -> Iterator[AuditFinding]:
-    if row.managed and row.reports.disagree:
-        states = {"Kyma": row.reports.kyma, "Manifest": row.reports.manifest, "module CR": row.reports.resource}
-        words = ", ".join(f"{who}={word}" for who, word in states.items() if word)
+    if words := row.disagreement:
         yield AuditFinding(DISAGREE, words, row.name, str(row.manifest) if row.manifest else "", "status.state")
     if row.readiness is not None and row.readiness.scaled_to_zero:
         words = f"{row.manager} has no replicas"

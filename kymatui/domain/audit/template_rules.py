@@ -215,5 +215,6 @@ def _readings(case: AuditInput) -> Iterator[AuditFinding]:
     for row in case.catalog.rows:
         for item in row.checked:
             if item.differs:
-                words = f"lifecycle-manager reports {item.klm.state}; evaluated as documented: {item.strict.state}"
-                yield AuditFinding(CHECKS_DIFFER, words, row.name, str(item.resource), "", actor=Actor.CATALOG)
+                yield AuditFinding(
+                    CHECKS_DIFFER, item.difference, row.name, str(item.resource), "", actor=Actor.CATALOG
+                )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kymatui.domain.audit.findings import AuditFinding, AuditInput, AuditRule
 from kymatui.domain.catalog.rows import Catalog, ModuleRow
-from kymatui.domain.kyma.problems import Severity
+from kymatui.domain.kyma.problems import AdviceKind, Severity, with_advice
 from kymatui.domain.modules.presence import Presence
 from kymatui.domain.versions.drift import DriftKind
 from kymatui.domain.versions.messages import drift_words
@@ -16,7 +16,7 @@ BEHIND = AuditRule(
     "an older version is running than expected",
     Severity.WARNING,
     "The cluster lacks fixes of the channel, possibly security fixes.",
-    "Managed: find out what blocks lifecycle-manager. Installed directly: `kymatui upgrade MODULE`.",
+    "Managed: `kymatui module MODULE` says what blocks it. Installed directly: `kymatui upgrade MODULE`.",
 )
 AHEAD = AuditRule(
     "drift.ahead",
@@ -89,4 +89,22 @@ def _message(row: ModuleRow) -> str:
     running = f"running {row.installed}" if row.installed else "the running version is unknown"
     expected = f"expected {row.desired}" if row.desired else "the expected version is unknown"
     words = "" if row.drift.kind is DriftKind.UNKNOWN else f" ({drift_words(row.drift)})"
-    return f"{running}, {expected}{words}"
+    return _explained(row, f"{running}, {expected}{words}")
+
+
+_OF_VERSIONS = (
+    AdviceKind.CHANGE_CHANNEL,
+    AdviceKind.REINSTALL,
+    AdviceKind.RESUME,
+    AdviceKind.UPGRADE,
+    AdviceKind.WAIT,
+)
+
+
+def _explained(row: ModuleRow, message: str) -> str:
+    """Return the message with what keeps the version, and the advice, where the row's reason is about that."""
+    advice = row.reason.advice
+    if advice is None or advice.kind not in _OF_VERSIONS:
+        return message
+    is_paused = advice.kind is AdviceKind.RESUME
+    return with_advice(f"{message}; {row.reason.cause}" if is_paused else message, advice)

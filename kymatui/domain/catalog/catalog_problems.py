@@ -87,11 +87,7 @@ def _row_problems(
             yield Problem(Severity.WARNING, message, Actor.CATALOG, module, meta.ref)
     for item in checked:
         if item.differs:
-            message = (
-                f"{item.resource}: lifecycle-manager says {item.klm.state}, by the documentation of customStateCheck "
-                f"it is {item.strict.state}. The module's publisher should repair the rule"
-            )
-            yield Problem(Severity.WARNING, message, Actor.CATALOG, module, item.resource)
+            yield Problem(Severity.WARNING, f"{item.resource}: {item.difference}", Actor.CATALOG, module, item.resource)
     if ready is not None and ready.ref is not None and ready.scaled_to_zero:
         message = f"{ready.ref} is scaled to zero, so it does not reconcile the module's objects"
         yield Problem(Severity.WARNING, message, Actor.YOU, module, ready.ref, scale_up(ready.ref))
@@ -118,7 +114,7 @@ def catalog_problems(world: ClusterIndex, rows: Sequence[ModuleRow]) -> tuple[Pr
             problems.append(
                 Problem(reason.severity, reason.statement, reason.actor, row.name, reason.about or "", reason.advice)
             )
-        problems += row.problems
+        problems += row.other_problems
     order = list(Severity)
     return tuple(sorted(dict.fromkeys(problems), key=lambda problem: order.index(problem.severity)))
 
@@ -275,7 +271,5 @@ def _disagreements(kyma: Kyma, rows: Sequence[ModuleRow]) -> Iterator[Problem]:
         message = f"{kyma.ref} reports Ready, but these modules are in Error: {', '.join(worse)}"
         yield Problem(Severity.WARNING, message, Actor.YOU, "", kyma.ref)
     for row in rows:
-        if row.managed and row.reports.disagree:
-            states = {"Kyma": row.reports.kyma, "Manifest": row.reports.manifest, "module CR": row.reports.resource}
-            words = ", ".join(f"{who}={word}" for who, word in states.items() if word)
-            yield Problem(Severity.INFO, f"Conflicting states: {words}", Actor.NOBODY, row.name)
+        if words := row.disagreement:
+            yield Problem(Severity.INFO, words, Actor.NOBODY, row.name)

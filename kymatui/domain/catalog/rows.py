@@ -27,6 +27,7 @@ from kymatui.domain.snapshot.missing_lists import ListGap, RowFact, UnknownFact,
 from kymatui.domain.snapshot.snapshots import CATALOG_FEED, Feed, FeedState, is_namespaced_feed
 from kymatui.domain.versions.drift import Drift
 from kymatui.domain.versions.evidence import Evidence, VersionSource, version_source
+from kymatui.domain.versions.messages import source_words
 from kymatui.domain.versions.refusals import Refusal
 from kymatui.domain.versions.resolution import Resolution
 
@@ -113,6 +114,14 @@ class CheckedResource(Struct, frozen=True):
     def differs(self) -> bool:
         """Return whether the two modes give different states."""
         return self.klm.state is not self.strict.state
+
+    @property
+    def difference(self) -> str:
+        """Return what the two modes say, where they differ."""
+        return (
+            f"lifecycle-manager says {self.klm.state}, by the documentation of customStateCheck it is "
+            f"{self.strict.state}. The module's publisher should repair the rule"
+        )
 
 
 class StateReports(Struct, frozen=True):
@@ -240,6 +249,22 @@ class ModuleRow(Struct, frozen=True):
             partial = f"{self.interrupted} interrupted"
         partial = partial if self.state is not State.ERROR else None
         return self.text(RowFact.STATE, partial or self.state.value)
+
+    @property
+    def other_problems(self) -> tuple[Problem, ...]:
+        """Return the problems that the reason does not say."""
+        return tuple(problem for problem in self.problems if problem.message != self.reason.cause)
+
+    @property
+    def disagreement(self) -> str:
+        """Return what the sources of the state say, and which state is displayed; "" where they agree."""
+        if not (self.managed and self.reports.disagree):
+            return ""
+        states = {"Kyma": self.reports.kyma, "Manifest": self.reports.manifest, "module CR": self.reports.resource}
+        words = ", ".join(f"the {who} says {word}" for who, word in states.items() if word)
+        is_worst = self.state.value in states.values() and self.state_source is not StateSource.PRESENCE
+        why = "the worst state counts" if is_worst else f"{source_words(self.state_source)} decide"
+        return f"{words}. {self.state} is displayed: {why}"
 
     @property
     def actor(self) -> Actor:

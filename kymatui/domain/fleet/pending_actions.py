@@ -194,7 +194,7 @@ def runtime_reason(
     if actions:
         first, more = min(actions, key=lambda action: state_rank(action.state)), len(actions) - 1
         module = f"{first.module}: " if first.module else ""
-        text = f"{module}{first.reason}{f' (and {more} more)' if more else ''}"
+        text = f"{module}{first.reason.removesuffix('.')} (and {more} more)" if more else f"{module}{first.reason}"
         return RuntimeReason(text, first.actor, first.state, first.advice)
     if catalog is None and runtime.drifting:
         names = ", ".join(

@@ -63,7 +63,7 @@ def preview_label_effects(pair: RuntimePair, labels: Labels, now: float) -> Labe
         return None
     unknown = explain_missing(pair.control.feeds, CATALOG_FEEDS)
     if unknown is not None:
-        raise RefusedError(f"the effect of the labels is unknown: {unknown.reason}", hint="no changes made")
+        raise RefusedError(f"the effect of the labels is unknown: {unknown.reason}", unchanged=True)
     changed_pair = _with_labels(pair, labels)
     after_kyma = changed_pair.control_kyma
     assert after_kyma is not None

@@ -116,7 +116,7 @@ def _of_policies(request: ModuleRequest, manifest: Manifest) -> Iterator[ModuleR
     elif asked != has:
         when = f"lifecycle-manager changes it {_PASSED_ON}"
         words = f"The Kyma has policy {asked}, but {manifest.ref} still has {has}; {when}"
-        yield ModuleRisk(RiskKind.POLICY_PENDING, words, Severity.INFO)
+        yield ModuleRisk(RiskKind.POLICY_PENDING, words, Severity.INFO, Actor.KLM)
     if has == Policy.IGNORE and FINALIZER_MODULE_CR in manifest.meta.finalizers:
         words = (
             f"Deletion of {manifest.ref} will block: with policy Ignore, lifecycle-manager never removes the finalizer "

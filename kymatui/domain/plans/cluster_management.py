@@ -83,6 +83,8 @@ class ClusterManagement(Struct, frozen=True):
         )
 
     def __str__(self) -> str:
+        if self.keeper is ClusterManager.LIFECYCLE_MANAGER:
+            return "lifecycle-manager installs modules here; change them in the Kyma"
         return f"{self.word[:1].upper()}{self.word[1:]} ({self.why}); {self.way}"
 
 

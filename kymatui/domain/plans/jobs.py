@@ -200,7 +200,7 @@ def end_job(job: Job, now: float, outcome: str | KymatuiError) -> Job:
         job,
         state=state,
         steps=steps,
-        message=str(outcome),
+        message=outcome if isinstance(outcome, str) else outcome.text,
         hint="" if isinstance(outcome, str) else outcome.hint,
         waits_for="",
         actor=Actor.NOBODY,

@@ -239,7 +239,7 @@ class _Application:
                     raise ServerError(f"the cluster does not serve {gvk}, although its CRD is established")
                 self.run.clock.sleep(0.1, self.run.cancel)
                 if self.run.cancel.is_set():
-                    raise CancelledError("stopped while waiting for a CRD")
+                    raise CancelledError("stopped")
                 self.run.cluster.forget_kinds()
 
     def _write(self, step: Step) -> None:

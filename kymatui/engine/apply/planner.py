@@ -540,8 +540,8 @@ def plan_refusal(plan: Plan) -> RefusedError | None:
     refused = f"{plan_title(plan)} cannot be installed"
     if plan.blockers:
         owners = dict.fromkeys(conflict.manager for step in plan.blockers for conflict in step.conflicts)
-        force = f"; use --force to become the owner of the fields of {', '.join(owners)}" if owners else ""
-        return RefusedError(f"{refused}: {'; '.join(group_reasons(plan.blockers))}", hint=f"no changes made{force}")
+        force = f"use --force to become the owner of the fields of {', '.join(owners)}" if owners else ""
+        return RefusedError(f"{refused}: {'; '.join(group_reasons(plan.blockers))}", hint=force, unchanged=True)
     action, module = ("adopt" if plan.intent.adopt else plan.verb), plan.intent.module
     return missing_rights_error(refused, plan.missing, action, module) if plan.missing else None
 
@@ -549,7 +549,7 @@ def plan_refusal(plan: Plan) -> RefusedError | None:
 def missing_rights_error(refused: str, missing: Iterable[RequiredPermission], action: str, module: str) -> RefusedError:
     """Return the refusal of an action on a module that needs permissions that the user lacks."""
     rights = ", ".join(map(str, missing))
-    return RefusedError(f"{refused}: you may not {rights}", hint=role_hint(action, module))
+    return RefusedError(f"{refused}: you may not {rights}", hint=role_hint(action, module), unchanged=True)
 
 
 def plan_title(plan: Plan) -> str:
@@ -564,7 +564,7 @@ def refuse_foreign_plan(plan: Plan, run: Run) -> None:
     identity = cluster_identity(run.cluster) if plan.identity else ""
     if identity and identity != plan.identity:
         message = f"the plan is for another cluster that is also called {plan.cluster}"
-        raise RefusedError(message, hint="plan again; no changes made")
+        raise RefusedError(message, hint="plan again", unchanged=True)
 
 
 def group_reasons(steps: Iterable[Step]) -> Iterator[str]:

@@ -81,7 +81,7 @@ class _Crew(Generic[T, R]):
             while not ended.acquire(timeout=_LOOK):
                 grace -= _LOOK if self._cancel is not None and self._cancel.is_set() else 0.0
                 if grace <= 0:
-                    raise CancelledError("stopped while waiting for the cluster")
+                    raise CancelledError("stopped")
         if self._errors:
             try:
                 raise next((error for error in self._errors if not isinstance(error, CancelledError)), self._errors[0])

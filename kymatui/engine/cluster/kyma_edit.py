@@ -72,7 +72,8 @@ def _refuse_others(edit: LabelEdit, fresh: LabelEdit, error: Exception) -> None:
             raise RefusedError(
                 f"another client changed the label {was.label} of {edit.kyma} meanwhile: it is "
                 f"{now.before or 'not set'} now, and was {was.before or 'not set'} in the plan",
-                hint="plan again; no changes made",
+                hint="plan again",
+                unchanged=True,
             ) from error
 
 
@@ -97,7 +98,8 @@ def _again(cluster: Cluster, edit: KymaEdit, change: EntryChange, cancel: thread
         raise RefusedError(
             f"another client changed the entry of {edit.module} in {edit.kyma} meanwhile: it is "
             f"{_entry(fresh)} now, and was {_entry(edit)} in the plan",
-            hint="plan again; no changes made",
+            hint="plan again",
+            unchanged=True,
         )
     return fresh
 

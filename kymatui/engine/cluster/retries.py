@@ -98,7 +98,7 @@ def call_with_retries(
                 raise
             clock.sleep(max(asked, retry.backoff.delay(attempt - 1)), cancel)
             if cancel is not None and cancel.is_set():
-                raise CancelledError("stopped while waiting for the server") from error
+                raise CancelledError("stopped") from error
 
 
 class RetryingCluster(Writes):

@@ -105,7 +105,7 @@ class Lease:
         last_version: tuple[str, float] = ("", began)
         while True:
             if cancel.is_set():
-                raise CancelledError("stopped while waiting for the lease")
+                raise CancelledError("stopped")
             lease = self._cluster.get(self._ref)
             if lease is None:
                 if self._create():

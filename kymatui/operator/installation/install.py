@@ -79,7 +79,8 @@ def refuse_missing_monitoring(cluster: Cluster, options: DeploymentOptions) -> N
         if is_requested and cluster.kind(GroupVersionKind.of(MONITORING, kind)) is None:
             raise RefusedError(
                 f"{cluster.name} does not serve {kind} of {MONITORING}",
-                hint=f"install the Prometheus Operator first, or leave out {option}; no changes made",
+                hint=f"install the Prometheus Operator first, or leave out {option}",
+                unchanged=True,
             )
 
 

@@ -89,7 +89,7 @@ class ManifestReconciler:
             return ModulePass(modules, manifest, cancel).run()
         assert self._standalone is not None
         if other := foreign_controller(raw):
-            raise RefusedError(f"{ref} is managed by {other}", hint="stop that controller first; no changes made")
+            raise RefusedError(f"{ref} is managed by {other}", hint="stop that controller first", unchanged=True)
         if not self._standalone.namespace:  # in the namespace of a tenant, a Kyma's labels prove nothing
             if is_of_kyma(raw):
                 raise RefusedError(

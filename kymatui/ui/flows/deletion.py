@@ -43,7 +43,7 @@ _ALONE = "delete it alone (ctrl-d) to decide"
 async def start_deletion(app: FlowApp, names: Sequence[str]) -> None:
     """Open the stepper of one module, or one plan of several."""
     if owner := _other_owner(app, names):
-        raise RefusedError(owner, hint="no changes made")
+        raise RefusedError(owner, unchanged=True)
     await (open_deletion(app, names[0]) if len(names) == 1 else delete_modules(app, names))
 
 
@@ -84,7 +84,7 @@ async def delete_modules(app: FlowApp, names: Sequence[str]) -> None:
     deletions = delete_action(app)
     plans, left_out = await app.jobs.in_thread(lambda: _planned(app, deletions, names))
     if not plans:
-        raise RefusedError("; ".join(left_out), hint="no changes made")
+        raise RefusedError("; ".join(left_out), unchanged=True)
     parts = {plan.module: preview_deletion(plan.state, accept_unknown=False, backup=_BACKUP_MARK) for plan in plans}
     assert plans[0].request.backup is not None
     await _accepted(app, deletions, plans, _joined(parts, left_out, str(plans[0].request.backup.parent)))

@@ -83,7 +83,7 @@ async def install(app: FlowApp, name: str, first: InstallRequest | None = None) 
     directing, start = install_action(app), first or InstallRequest(name)
     standing = await app.jobs.in_thread(lambda: directing.standing(name, start.namespace))
     if standing.refusals:
-        raise RefusedError("; ".join(standing.refusals), hint="no changes made")
+        raise RefusedError("; ".join(standing.refusals), unchanged=True)
     while True:
         request = await _choose(app, directing, standing, start)
         if request is None:

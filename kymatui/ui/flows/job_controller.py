@@ -107,7 +107,7 @@ class ScreenJobs:
         try:
             job = self._runner.start(self._placed(work))
         except (ReadOnlyError, ConfigurationError) as error:
-            self._app.problem(sanitize(f"{error}; {error.hint}" if error.hint else str(error)))
+            self._app.problem(sanitize(f"{error.text}; {error.hint}" if error.hint else error.text))
             return None
         if again is not None:
             self._again[job.number] = again
@@ -226,7 +226,7 @@ class ScreenJobs:
         try:
             await coroutine
         except KymatuiError as error:
-            self._app.problem(as_screen_commands(sanitize(f"{error}. {error.hint}" if error.hint else str(error))))
+            self._app.problem(as_screen_commands(sanitize(f"{error.text}. {error.hint}" if error.hint else error.text)))
         except Exception as error:  # noqa: BLE001 (a flow that dies in silence would leave a person waiting)
             self._app.problem(sanitize(f"{type(error).__name__}: {error}; this is a bug in kymatui, please report it"))
 

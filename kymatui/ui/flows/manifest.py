@@ -64,7 +64,7 @@ async def install_manifest(app: FlowApp, name: str) -> None:
     manifesting = manifest_action(app)
     refused = await app.jobs.in_thread(lambda: list(manifesting.refusals(name)))
     if refused:
-        raise RefusedError(f"{name}: {'; '.join(refused)}", hint="no changes made")
+        raise RefusedError(f"{name}: {'; '.join(refused)}", unchanged=True)
     while True:
         chosen = await app.push_screen_wait(
             ChoiceScreen(f"Install {name} with a Manifest", [_question(manifesting, name)])
@@ -88,7 +88,7 @@ async def install_manifests(app: FlowApp, names: Sequence[str]) -> None:
     manifesting = manifest_action(app)
     proposals, left_out = await app.jobs.in_thread(lambda: manifesting.propose_newest(names))
     if not proposals:
-        raise RefusedError("; ".join(left_out), hint="no changes made")
+        raise RefusedError("; ".join(left_out), unchanged=True)
     management = str(app.view.management) if app.view.management is not None else ""
     parts = {entry.module: preview_manifest(entry, management) for entry in proposals}
     shown = join_previews(f"{format_count(len(proposals), 'module')} with Manifests", parts, left_out)

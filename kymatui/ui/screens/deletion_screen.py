@@ -141,6 +141,12 @@ class DeletionScreen(FramedScreen):
 
     # user input
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        state = self.reader.state
+        if (action, *parameters) == ("choose", "unknown") and (state is None or not state.remaining.unknown):
+            return False  # there is nothing to assume
+        return super().check_action(action, parameters)
+
     def why_off(self, action: str, choice: object = "") -> str:
         state, step = self.reader.state, self.next_step
         if action == "go_on":

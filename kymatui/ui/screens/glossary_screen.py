@@ -23,8 +23,8 @@ from kymatui.ui.widgets.status_line import StatusLine
 COLUMNS: Final = (
     Column("word", "WORD", 22),
     Column("subject", "SUBJECT", 24, flex=1, priority=1),
-    Column("meaning", "MEANING", 40, flex=4),
-    Column("advice", "WHAT TO DO", 30, flex=3, priority=2),
+    Column("meaning", "MEANING", 40, flex=4, wraps=True),
+    Column("advice", "WHAT TO DO", 30, flex=3, priority=2, wraps=True),
 )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 from rich.cells import cell_len, set_cell_size
 
-__all__ = ["as_screen_commands", "clip", "clock_time", "fit_to_width", "moment", "shorten_path"]
+__all__ = ["as_screen_commands", "clip", "clock_time", "fit_to_width", "moment", "shorten_path", "wrap_text"]
 
 _DAY = 86400.0
 _SAME_ON_SCREEN = "adopt|disable|enable|install|logs|manage|manifest|restore|resume|unmanage"
@@ -21,6 +21,21 @@ def clip(text: str, width: int) -> str:
     if cell_len(text) <= width:
         return text
     return set_cell_size(text, width - 1) + "…" if width > 1 else "…"[:width]
+
+
+def wrap_text(text: str, width: int, most: int) -> list[str]:
+    """Return the text in at most `most` lines of `width` cells, broken between words; the last one may be longer."""
+    lines: list[str] = []
+    rest = text
+    while len(lines) < most - 1 and cell_len(rest) > width > 0:
+        head = set_cell_size(rest, width).rstrip()
+        cut = len(head) if rest[len(head) : len(head) + 1] in ("", " ") else head.rfind(" ")
+        cut = cut if cut > 0 else len(head)
+        if cut <= 0:
+            break
+        lines.append(rest[:cut].rstrip())
+        rest = rest[cut:].lstrip()
+    return [*lines, rest]
 
 
 def fit_to_width(text: str, width: int, *, right: bool = False) -> str:

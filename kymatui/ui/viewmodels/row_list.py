@@ -6,9 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
-from kymatui.lists.columns import Cell
+from kymatui.lists.columns import Cell, Column
 from kymatui.structs import hash_by
+from kymatui.ui.viewmodels.display_text import wrap_text
 
 if TYPE_CHECKING:
     pass
@@ -33,6 +35,79 @@ class Row(Struct, frozen=True):
 
 
 EMPTY = Cell("")
+
+
+_MOST_LINES = 5  # of one row
+_SPARE_LINES = 4  # of the screen, for the line below the table: its height changes with the row under the cursor
+
+
+class RowLines:
+    """The lines of a list's rows: one each, or as many as the texts need while the screen has room for all."""
+
+    def __init__(self) -> None:
+        self._rows: Sequence[Row] = ()
+        self._lines: list[tuple[Row, int]] = []
+        self._tops: list[int] = []
+
+    @property
+    def is_wrapped(self) -> bool:
+        return bool(self._tops)
+
+    @property
+    def count(self) -> int:
+        return len(self._lines) if self._tops else len(self._rows)
+
+    def at(self, line: int) -> tuple[Row, int]:
+        """Return what a line displays, and the index of its row."""
+        return self._lines[line] if self._tops else (self._rows[line], line)
+
+    def span(self, index: int) -> tuple[int, int]:
+        """Return the first line of a row, and the one behind its last."""
+        if not self._tops:
+            return index, index + 1
+        tops = [*self._tops[index : index + 2], len(self._lines)]
+        return tops[0], tops[1]
+
+    def wrap(self, rows: Sequence[Row], fitted: Sequence[tuple[Column, int]], height: int) -> None:
+        """Take the rows of a list, and the columns and height in cells that they are displayed in."""
+        self._rows, self._lines, self._tops = rows, [], []
+        room = height - _SPARE_LINES
+        if len(rows) >= room or not any(column.wraps for column, _ in fitted):
+            return
+        for most in range(_MOST_LINES, 1, -1):
+            wrapped = [wrapped_row(row, fitted, most) for row in rows]
+            if sum(map(len, wrapped)) <= room:
+                break
+        else:
+            return
+        for index, lines in enumerate(wrapped):
+            self._tops.append(len(self._lines))
+            self._lines += ((line, index) for line in lines)
+
+
+def wrapped_row(row: Row, fitted: Sequence[tuple[Column, int]], most: int) -> list[Row]:
+    """Return a row as one row for each line that its wrapping columns need, at most `most`."""
+    chunks = {
+        column.id: wrap_text(row.cells[column.id].text, size, most)
+        for column, size in fitted
+        if column.wraps and column.id in row.cells
+    }
+    height = max(map(len, chunks.values()), default=1)
+    if height == 1:
+        return [row]
+    lines = [replace(row, cells={**row.cells, **_line_cells(row, chunks, 0)})]
+    for number in range(1, height):
+        cells = _line_cells(row, chunks, number)
+        lines.append(replace(row, key=f"{row.key}\0{number}", cells=cells, pinned=False))
+    return lines
+
+
+def _line_cells(row: Row, chunks: Mapping[str, Sequence[str]], number: int) -> dict[str, Cell]:
+    return {
+        name: replace(row.cells[name], text=lines[number], short="")
+        for name, lines in chunks.items()
+        if number < len(lines)
+    }
 
 
 def rows_with(keys: frozenset[str], rows: Iterable[Row]) -> Sequence[Row]:

@@ -38,8 +38,8 @@ def line_columns(lines: Sequence[PreviewLine]) -> tuple[Column, ...]:
     note = max((len(line.note or line.mark.word) for line in lines), default=1)
     return (
         Column("mark", "", 1),
-        Column("name", "OBJECT", min(name, 24), flex=max(name - 24, 0)),
-        Column("note", "CHANGE", min(note, 12), flex=max(note - 12, 0), priority=1),
+        Column("name", "OBJECT", min(name, 24), flex=max(name - 24, 0), wraps=True),
+        Column("note", "CHANGE", min(note, 12), flex=max(note - 12, 0), priority=1, wraps=True),
     )
 
 

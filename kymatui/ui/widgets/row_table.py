@@ -23,7 +23,7 @@ from kymatui.lists.columns import Column
 from kymatui.ui.terminal.plain_widgets import ScrollView
 from kymatui.ui.viewmodels.columns import GAP, ColumnGrid
 from kymatui.ui.viewmodels.display_text import fit_to_width
-from kymatui.ui.viewmodels.row_list import EMPTY, Row, RowList
+from kymatui.ui.viewmodels.row_list import EMPTY, Row, RowLines, RowList
 
 TONES = (
     "ready",
@@ -109,6 +109,7 @@ class RowTable(ScrollView, can_focus=True):
         self._list = RowList()
         self._drawing = LineDrawing(self.get_component_rich_style, "row-table--")
         self._base = Style.null()
+        self._lines = RowLines()
 
     # display
 
@@ -151,6 +152,8 @@ class RowTable(ScrollView, can_focus=True):
         self._resize()
         if changed is None or self.grid.fitted is not fitted:
             self.refresh()
+        if self._lines.is_wrapped:
+            self.refresh()
         for index in changed or ():
             self._refresh_row(index)
         if self.cursor_key != key:
@@ -186,11 +189,11 @@ class RowTable(ScrollView, can_focus=True):
         width = self.scrollable_content_region.width
         if y == 0:
             return self._drawing.header(self.grid.fitted, self.grid.sorted_by, width)
-        index = round(self.scroll_offset.y) + y - 1
-        if index >= len(self.rows):
+        line = round(self.scroll_offset.y) + y - 1
+        if line >= self._lines.count:
             return Strip.blank(width, self._base)
-        row, cursor = self.rows[index], index == self._list.cursor
-        marked = row.key in self._list.marks
+        row, index = self._lines.at(line)
+        cursor, marked = index == self._list.cursor, self.rows[index].key in self._list.marks
         return self._drawing.row(row, self.grid.fitted, width, self._base, cursor=cursor, marked=marked)
 
     def notify_style_update(self) -> None:
@@ -198,16 +201,23 @@ class RowTable(ScrollView, can_focus=True):
         self._drawing.forget()
 
     def _refresh_row(self, index: int) -> None:
-        y = index + 1 - round(self.scroll_offset.y)
-        if 1 <= y < self.size.height:
-            self.refresh(Region(0, y, self.size.width, 1))
+        top, end = self._lines.span(index)
+        for line in range(top, end):
+            y = line + 1 - round(self.scroll_offset.y)
+            if 1 <= y < self.size.height:
+                self.refresh(Region(0, y, self.size.width, 1))
 
     def _resize(self) -> None:
-        self._refit()
-        self.virtual_size = Size(self.scrollable_content_region.width, len(self.rows) + 1)
+        region = self.scrollable_content_region
+        self.grid.fit(region.width)
+        self._lines.wrap(self.rows, self.grid.fitted, region.height)
+        self.virtual_size = Size(region.width, self._lines.count + 1)
 
     def _refit(self) -> None:
-        self.grid.fit(self.scrollable_content_region.width)
+        fitted, region = self.grid.fitted, self.scrollable_content_region
+        self.grid.fit(region.width)
+        if self.grid.fitted is not fitted:
+            self._lines.wrap(self.rows, self.grid.fitted, region.height)
 
     def on_resize(self) -> None:
         self._resize()
@@ -242,10 +252,11 @@ class RowTable(ScrollView, can_focus=True):
             return
         visible = max(self.size.height - 1, 1)
         top = round(self.scroll_offset.y)
-        if cursor < top:
-            self.scroll_to(y=cursor, animate=False, force=True)
-        elif cursor >= top + visible:
-            self.scroll_to(y=cursor - visible + 1, animate=False, force=True)
+        first, end = self._lines.span(cursor)
+        if first < top:
+            self.scroll_to(y=first, animate=False, force=True)
+        elif end > top + visible:
+            self.scroll_to(y=end - visible, animate=False, force=True)
 
     # selection and marks
 
@@ -276,9 +287,10 @@ class RowTable(ScrollView, can_focus=True):
             if column is not None:
                 self.post_message(self.HeaderClicked(self, column))
             return
-        index = round(self.scroll_offset.y) + event.y - 1
-        if index >= len(self.rows):
+        line = round(self.scroll_offset.y) + event.y - 1
+        if line >= self._lines.count:
             return
+        _, index = self._lines.at(line)
         if index == self._list.cursor and event.chain >= 2:
             self.action_choose()
         self._set_cursor(index)

@@ -120,7 +120,7 @@ def require_shallow(value: object, request: str, server: str) -> None:
 
 def field_error(error: FieldError, request: str, server: str) -> ServerError:
     """Return the error of an answer with such a field: server, request, path."""
-    return ServerError(f"the answer of {server} to {request} cannot be read: {error}", hint="no changes made")
+    return ServerError(f"the answer of {server} to {request} cannot be read: {error}")
 
 
 def msgspec_message(error: Exception) -> str:

@@ -49,7 +49,7 @@ class RateGuard:
         if cancel is None:
             time.sleep(seconds)
         elif cancel.wait(seconds):
-            raise CancelledError("stopped while waiting to send a request")
+            raise CancelledError("stopped")
 
     def answered(self) -> None:
         """Do nothing: this guard remembers nothing."""

@@ -332,7 +332,7 @@ class Transport:
         if cancel is None:
             self._sleep(seconds)
         elif cancel.wait(seconds):
-            raise CancelledError("stopped while waiting for the server")
+            raise CancelledError("stopped")
 
 
 def _body(response: BaseHTTPResponse, deadline: Deadline, slot: DecodeSlot) -> bytes:

@@ -159,7 +159,7 @@ class WatchedChanges:
             while not self._touched and not self._closed:
                 now = time.monotonic()
                 if cancel is not None and cancel.is_set():
-                    raise CancelledError("stopped while waiting for the cluster")
+                    raise CancelledError("stopped")
                 if now >= deadline or (now >= blind and not self._sees()):
                     break
                 # Neither a cancellation nor the end of a watch notifies the condition, so check for both.

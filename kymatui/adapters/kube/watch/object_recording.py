@@ -88,7 +88,7 @@ class WatchedObjects:
         deadline = time.monotonic() + seconds
         while not all(store.feed.state is FeedState.LIVE for store in self._stores):
             if cancel is not None and cancel.is_set():
-                raise CancelledError("stopped while waiting for a watch")
+                raise CancelledError("stopped")
             if time.monotonic() > deadline or any(store.feed.state in _REFUSED for store in self._stores):
                 return False
             time.sleep(_LOOK)

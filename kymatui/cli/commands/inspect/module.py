@@ -86,7 +86,7 @@ def facts(row: ModuleRow) -> Iterator[tuple[str, str]]:
         yield "refused", refusal_words(row.refusal)
     for note in row.resolution.notes:
         yield "note", note_words(note)
-    for problem in row.problems:
+    for problem in row.other_problems:
         yield problem.severity.value, problem.text
 
 
@@ -150,5 +150,5 @@ def module_json(row: ModuleRow) -> dict[str, Any]:
             for offer in row.offers
         ],
         "refused": refusal_words(refusal) if refusal is not None else None,
-        "problems": [problem_json(problem) for problem in row.problems],
+        "problems": [problem_json(problem) for problem in row.other_problems],
     }

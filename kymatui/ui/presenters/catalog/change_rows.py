@@ -18,10 +18,10 @@ _TIME = Column("time", "UTC", 8, falls=True)
 _MODULE = Column("module", "MODULE", 18)
 _REST = (
     Column("what", "WHAT", 22),
-    Column("before", "BEFORE", 14, flex=2),
-    Column("after", "AFTER", 18, flex=3),
+    Column("before", "BEFORE", 14, flex=2, wraps=True),
+    Column("after", "AFTER", 18, flex=3, wraps=True),
     Column("since", "SINCE", 6, priority=2, right=True),
-    Column("about", "OBJECT", 20, flex=1, priority=1),
+    Column("about", "OBJECT", 20, flex=1, priority=1, wraps=True),
 )
 COLUMNS = (_TIME, _MODULE, *_REST)
 MODULE_COLUMNS = (_TIME, *_REST)

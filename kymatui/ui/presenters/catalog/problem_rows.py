@@ -13,8 +13,8 @@ from kymatui.ui.viewmodels.row_list import Row
 COLUMNS = (
     Column("severity", "SEVERITY", 10),
     Column("module", "MODULE", 18, flex=1),
-    Column("object", "OBJECT", 20, flex=3, priority=1),
-    Column("message", "PROBLEM", 30, flex=9),
+    Column("object", "OBJECT", 20, flex=3, priority=1, wraps=True),
+    Column("message", "PROBLEM", 30, flex=9, wraps=True),
     Column("actor", "WHO ACTS", 17, flex=2, priority=2),
 )
 

@@ -80,7 +80,7 @@ WAIT_COLUMNS = (
     Column("module", "MODULE", 16, flex=1),
     Column("runtime", "RUNTIME", 12, flex=2),
     Column("since", "SINCE", 6, priority=2, right=True, falls=True),
-    Column("reason", "WHY", 24, flex=4, priority=1),
+    Column("reason", "WHY", 24, flex=4, priority=1, wraps=True),
 )
 
 
@@ -113,7 +113,7 @@ def _wait_row(wait: PendingAction, now: float, short: str) -> Row:
 PROBLEM_COLUMNS = (
     Column("runtime", "RUNTIME", 12, flex=2),
     Column("state", "STATE", 17),
-    Column("reason", "PROBLEM", 24, flex=5),
+    Column("reason", "PROBLEM", 24, flex=5, wraps=True),
     Column("on", "WHO ACTS", 18, flex=1, priority=1),
 )
 

@@ -37,14 +37,14 @@ VERSION_COLUMNS: Final = (
     Column("today", "TODAY", 7, right=True, falls=True),
     Column("then", "THEN", 7, right=True, falls=True),
     Column("moves", "MOVES", 9, right=True, falls=True),
-    Column("outcomes", "OUTCOMES", 24, flex=4, priority=1),
+    Column("outcomes", "OUTCOMES", 24, flex=4, priority=1, wraps=True),
 )
 RUNTIME_COLUMNS: Final = (
     Column("runtime", "RUNTIME", 12, flex=2),
     Column("outcome", "OUTCOME", 12),
     Column("today", "TODAY", 12, flex=1),
     Column("then", "THEN", 14, flex=1),
-    Column("why", "WHY", 20, flex=4, priority=1),
+    Column("why", "WHY", 20, flex=4, priority=1, wraps=True),
     Column("plan", "PLAN", 8, priority=2),
     Column("region", "REGION", 10, priority=3),
     Column("channel", "CHANNEL", 8, priority=4),

@@ -134,7 +134,7 @@ def findings(module: ModuleRow) -> Iterator[Fact]:
             yield Fact(label, sanitize(text))
     for note in module.resolution.notes:
         yield Fact("note", sanitize(note_words(note)), "warning")
-    for problem in module.problems:
+    for problem in module.other_problems:
         yield Fact(str(problem.severity), sanitize(problem.text), tones.get(str(problem.severity), ""))
 
 

@@ -21,7 +21,7 @@ COLUMNS = (
     Column("object", "OBJECT", 34, flex=3),
     Column("namespace", "NAMESPACE", 12, flex=1, priority=1),
     Column("state", "STATE", 13),
-    Column("ready", "READINESS", 20, flex=4),
+    Column("ready", "READINESS", 20, flex=4, wraps=True),
     Column("age", "AGE", 4, priority=2, right=True),
     Column("role", "ROLE", 10, priority=3),
 )

@@ -89,7 +89,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("type", "TYPE", 16, flex=1, priority=2),
     Column("version", "VERSION", 10, priority=3),
     Column("size", "SIZE", 8, priority=4, right=True),
-    Column("place", "BLOB OR IMAGE", 24, flex=4, priority=1),
+    Column("place", "BLOB OR IMAGE", 24, flex=4, priority=1, wraps=True),
 )
 MOST_ROWS = 2000  # resources in the table; the descriptor has all of them
 _MOST_EACH = 50  # facts of one label, such as references; the descriptor has all of them

@@ -30,10 +30,10 @@ from kymatui.ui.viewmodels.row_list import Row
 COLUMNS = (
     Column("kind", "KIND", 12, flex=1),
     Column("namespace", "NAMESPACE", 10, flex=1, priority=1),
-    Column("name", "NAME", 12, flex=2),
+    Column("name", "NAME", 12, flex=2, wraps=True),
     Column("age", "AGE", 5, priority=2, right=True),
     Column("maker", "CREATED BY", 10, flex=1, priority=3),
-    Column("blocks", "EFFECT", 20, flex=3),
+    Column("blocks", "EFFECT", 20, flex=3, wraps=True),
 )
 _SIGNS = {StageStatus.DONE: "✔", StageStatus.NOW: "▶", StageStatus.AHEAD: "·", StageStatus.NOT_NEEDED: "–"}
 _TONES = {
@@ -200,7 +200,7 @@ def next_way(state: DeletionState, handling: ModuleCRHandling) -> ModuleCRHandli
 
 
 def why_no_choice(state: DeletionState | None, step: NextStep | None, what: object) -> str:
-    """Return why there is no choice of the "way", "backup", "crds" or "unknown" kinds; "" where there is one."""
+    """Return why there is no choice of the "way", "backup" or "crds"; "" where there is one."""
     if what == "crds":
         return (
             ""
@@ -211,7 +211,7 @@ def why_no_choice(state: DeletionState | None, step: NextStep | None, what: obje
         return "already deleted" if step is NextStep.GONE else ""
     if what == "way":
         return "" if state is not None and len(deletion_options(state)) > 1 else "no other option"
-    return "" if state is not None and state.remaining.unknown else "all kinds can be listed"
+    return ""
 
 
 def preview_deletion(state: DeletionState, *, accept_unknown: bool, backup: str) -> Preview:

@@ -25,11 +25,11 @@ COLUMNS = (
     Column("progress", "PROGRESS", 15, priority=2),
     Column("step", "STEP", 14, flex=1, priority=3),
     Column("elapsed", "TIME", 5, priority=1, right=True),
-    Column("waits", "WAITING FOR", 20, flex=3),
+    Column("waits", "WAITING FOR", 20, flex=3, wraps=True),
 )
 LOG_COLUMNS = (
     Column("time", "UTC", 8),
-    Column("what", "WHAT", 50, flex=3),
+    Column("what", "WHAT", 50, flex=3, wraps=True),
     Column("about", "OBJECT", 24, flex=1, priority=1),
 )
 
