@@ -1,16 +1,26 @@
-"""Sessions for the web and registries: safe URLs, deadlines for whole answers (see `deadlines`)."""
+"""Sessions for the web and registries: safe URLs, proxies, deadlines for whole answers (see `deadlines`)."""
 
 from __future__ import annotations
 
+import ipaddress
+import os
 import re
+import socket
+import ssl
 import threading
+import time
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from http.cookiejar import DefaultCookiePolicy
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import SplitResult, urljoin, urlsplit, urlunsplit
+from urllib.parse import SplitResult, unquote, urljoin, urlsplit, urlunsplit
+
+from msgspec import Struct
 
 from kymatui.adapters.http.deadlines import time_answers
-from kymatui.errors import RegistryError
+from kymatui.domain.kubernetes.terminal_text import error_reason
+from kymatui.errors import ConfigurationError, RegistryError, RegistryUnreachableError, UnreachableError
+from kymatui.structs import repr_without
 
 if TYPE_CHECKING:
     from requests import PreparedRequest, Session
@@ -117,7 +127,24 @@ def _add_login(request: PreparedRequest) -> PreparedRequest:
 def _adapter() -> Any:
     from requests.adapters import HTTPAdapter
 
-    class TimedAdapter(HTTPAdapter):
+    class WebAdapter(HTTPAdapter):
+        def send(self, request: PreparedRequest, *arguments: Any, **options: Any) -> Any:
+            """Send through the proxy that the API server would have; requests reads the environment otherwise."""
+            url, began = request.url or "", time.monotonic()
+            proxy = find_proxy(url)
+            # In Go, the SOCKS proxy always resolves host names; urllib3 does this only with socks5h.
+            address = proxy.address.replace("socks5://", "socks5h://", 1) if proxy is not None else ""
+            options["proxies"] = {parts_of(url).scheme: address} if address else {}
+            try:
+                return super().send(request, *arguments, **options)
+            except OSError as error:
+                waited = f"{time.monotonic() - began:.0f} s"
+                host = parts_of(url).netloc
+                failed = proxy_failure(host, proxy, error, waited) if proxy is not None else None
+                if failed is None:
+                    raise
+                raise RegistryUnreachableError(str(failed), hint=failed.hint) from error
+
         def init_poolmanager(self, *arguments: Any, **options: Any) -> None:
             super().init_poolmanager(*arguments, **options)
             time_answers(self.poolmanager)
@@ -129,7 +156,7 @@ def _adapter() -> Any:
                 time_answers(manager)
             return manager
 
-    return TimedAdapter
+    return WebAdapter
 
 
 _LOCK = threading.Lock()
@@ -139,3 +166,181 @@ def load_requests() -> None:
     """Import `requests`. Call this before the import of any library that imports it."""
     with _LOCK:
         import requests  # noqa: F401
+
+
+# The proxy of a server: that of the kubeconfig, else that of the environment as Go's net/http reads it.
+#
+# HTTPS_PROXY and HTTP_PROXY are for servers of that scheme; upper case goes before lower case, and there is no
+# ALL_PROXY. NO_PROXY has names (with all names below them; with a dot in front, only those), addresses, networks and
+# `*`, names and addresses also with a port. Loopback is never proxied.
+
+
+SCHEMES = ("http", "https", "socks5", "socks5h")
+
+
+class ProxyServer(Struct, frozen=True):
+    """A proxy, and the setting that names it; as a text without user and password."""
+
+    address: str
+    setting: str
+
+    __repr__ = repr_without("address")
+
+    def __str__(self) -> str:
+        return f"{redact_url(self.address)} ({self.setting})"
+
+    @property
+    def is_socks(self) -> bool:
+        return self.address.startswith("socks")
+
+    @property
+    def login(self) -> tuple[str, str] | None:
+        """Return user and password, None if the address has none."""
+        parts = urlsplit(self.address)
+        return None if parts.username is None else (unquote(parts.username), unquote(parts.password or ""))
+
+
+def is_proxy_address(proxy: str) -> bool:
+    """Return whether a text is the address of a proxy of a supported kind."""
+    try:
+        parts = parts_of(proxy)
+        return parts.scheme in SCHEMES and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        return False
+
+
+def find_proxy(server: str, proxy_url: str = "", environment: Mapping[str, str] | None = None) -> ProxyServer | None:
+    """Return the proxy of a server; `proxy_url` is that of the kubeconfig, which NO_PROXY does not concern.
+
+    Raise ConfigurationError if the environment names an invalid one.
+    """
+    if proxy_url:
+        return ProxyServer(proxy_url, "proxy-url of the kubeconfig")
+    variables = os.environ if environment is None else environment
+    parts = urlsplit(server)
+    name = f"{parts.scheme.upper()}_PROXY"
+    text, variable = _variable(variables, name)
+    if not text or not _is_proxied(parts, _variable(variables, "NO_PROXY")[0]):
+        return None
+    address = text if "://" in text else f"http://{text}"
+    if not is_proxy_address(address):
+        raise ConfigurationError(
+            f"{variable} is not the address of a proxy", hint="set it as http://HOST:PORT, or unset it"
+        )
+    return ProxyServer(address, variable)
+
+
+def _variable(environment: Mapping[str, str], name: str) -> tuple[str, str]:
+    """Return the value of a variable in upper or lower case, and its name as it is spelled."""
+    return next(((environment[key], key) for key in (name, name.lower()) if environment.get(key)), ("", name))
+
+
+def _is_proxied(server: SplitResult, exceptions: str) -> bool:
+    host, port = (server.hostname or "").lower(), server.port or _PORTS.get(server.scheme, 0)
+    address = _ip_address(host)
+    if host == "localhost" or (address is not None and address.is_loopback):
+        return False
+    return not any(_is_excepted(entry.strip().lower(), host, address, port) for entry in exceptions.split(","))
+
+
+def _is_excepted(
+    entry: str, host: str, address: ipaddress.IPv4Address | ipaddress.IPv6Address | None, port: int
+) -> bool:
+    """Return whether an entry of NO_PROXY names the server."""
+    if entry in ("", "*"):
+        return entry == "*"
+    if "/" in entry:
+        try:
+            network = ipaddress.ip_network(entry, strict=False)
+        except ValueError:
+            pass
+        else:
+            return address is not None and address in network
+    name, own_port = _split_port(entry)
+    if own_port and own_port != str(port):
+        return False
+    excepted = _ip_address(name)
+    if excepted is not None or address is not None:
+        return address is not None and address == excepted
+    name = name.removeprefix("*")
+    if not name:
+        return False
+    return host.endswith(name) if name.startswith(".") else host == name or host.endswith(f".{name}")
+
+
+def _split_port(entry: str) -> tuple[str, str]:
+    """Split HOST:PORT or [IPV6]:PORT; an IPv6 address without brackets has no port."""
+    if entry.startswith("["):
+        name, _, rest = entry[1:].partition("]")
+        return name, rest.removeprefix(":")
+    name, colon, port = entry.rpartition(":")
+    return (name, port) if colon and ":" not in name else (entry, "")
+
+
+def _ip_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return None
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return mapped or address
+
+
+_TUNNEL = "Tunnel connection failed: "
+
+
+def proxy_failure(host: str, proxy: ProxyServer, error: BaseException, timeout: str) -> UnreachableError | None:
+    """Return the error of a proxy that cannot be used or refuses the server, None if something else failed."""
+    import urllib3.exceptions as http
+
+    causes = tuple(causes_of(error))
+    hint = f"check that the proxy runs, and {proxy.setting}"
+    answer = next((str(cause).removeprefix(_TUNNEL) for cause in causes if str(cause).startswith(_TUNNEL)), "")
+    if answer:
+        if answer.startswith("407"):
+            hint = f"put user and password into {proxy.setting}: http://USER:PASSWORD@HOST:PORT"
+        return UnreachableError(f"the proxy {proxy} refuses the connection to {host}: {answer}", hint=hint)
+    if proxy.is_socks:
+        if answer := next((str(cause) for cause in causes if type(cause).__name__ == "SOCKS5AuthError"), ""):
+            return UnreachableError(f"the proxy {proxy} refuses the login: {answer}", hint=f"check {proxy.setting}")
+        if answer := next((str(cause) for cause in causes if type(cause).__name__ == "SOCKS5Error"), ""):
+            answer = answer.partition(": ")[2] or answer  # without the code of the reply
+            return UnreachableError(
+                f"the proxy {proxy} does not connect to {host}: {answer}",
+                hint="check the name of the server, and what the proxy allows",
+            )
+        is_proxy = any(isinstance(cause, http.NewConnectionError | http.ConnectTimeoutError) for cause in causes)
+    else:
+        is_proxy = any(isinstance(cause, http.ProxyError) for cause in causes)
+    if not is_proxy:
+        return None
+    if tls := [cause for cause in causes if isinstance(cause, ssl.SSLError | ssl.CertificateError)]:
+        return UnreachableError(f"no TLS connection to the proxy {proxy}: {error_reason(tls[0])}", hint=hint)
+    if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
+        return UnreachableError(f"the proxy {proxy} refuses connections", hint=hint)
+    if any(isinstance(cause, socket.gaierror | http.NameResolutionError) for cause in causes):
+        return UnreachableError(f"the name of the proxy {proxy} cannot be resolved", hint=hint)
+    if any(isinstance(cause, TimeoutError | http.TimeoutError) for cause in causes) and not any(
+        isinstance(cause, http.NewConnectionError) for cause in causes
+    ):
+        return UnreachableError(f"the proxy {proxy} accepts no connection (tried for {timeout})", hint=hint)
+    return UnreachableError(f"no connection to the proxy {proxy}: {last_cause(causes)}", hint=hint)
+
+
+def causes_of(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error with all that caused it."""
+    ids: set[int] = set()
+    waiting: list[object] = [error]
+    while waiting:
+        cause = waiting.pop(0)
+        if not isinstance(cause, BaseException) or id(cause) in ids:
+            continue
+        ids.add(id(cause))
+        yield cause
+        waiting += [cause.__cause__, cause.__context__, getattr(cause, "reason", None), *cause.args]
+
+
+def last_cause(causes: tuple[BaseException, ...]) -> str:
+    """Return the reason of the innermost cause."""
+    texts = [error_reason(cause) for cause in causes if str(cause)]
+    return texts[-1] if texts else type(causes[0]).__name__

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from kymatui.adapters.http.deadlines import time_answers
+from kymatui.adapters.http.web_session import ProxyServer, find_proxy
 from kymatui.adapters.kube.auth.endpoint import ClientCertificate, Endpoint
-from kymatui.adapters.kube.auth.proxies import ProxyServer, find_proxy
 from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.errors import ConfigurationError
 

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from kymatui.adapters.http.web_session import SCHEMES, is_proxy_address
 from kymatui.adapters.kube.auth.kubeconfig import KubeconfigEntry
-from kymatui.adapters.kube.auth.proxies import SCHEMES, is_proxy_address
 from kymatui.domain.kubernetes.json_reader import text_at
 from kymatui.errors import ConfigurationError
 from kymatui.json_input import read_json

@@ -10,15 +10,15 @@ import re
 import socket
 import ssl
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from kymatui.adapters.http.response_body import BodyError, OversizedError
-from kymatui.adapters.kube.auth.proxies import ProxyServer
-from kymatui.domain.kubernetes.terminal_text import cut_text, error_reason
+from kymatui.adapters.http.web_session import ProxyServer, causes_of, last_cause, proxy_failure
+from kymatui.domain.kubernetes.terminal_text import cut_text
 from kymatui.errors import (
     ClusterError,
     ConfigurationError,
@@ -242,9 +242,9 @@ def unreachable(
     """Return the error of a request without an answer; it names the proxy if that is what failed."""
     import urllib3.exceptions as http
 
-    causes = tuple(_causes(error))
+    causes = tuple(causes_of(error))
     host = asked.server
-    if proxy is not None and (failed := _proxy_error(host, proxy, causes, timeout)) is not None:
+    if proxy is not None and (failed := proxy_failure(host, proxy, error, timeout)) is not None:
         return failed
     if tls := [cause for cause in causes if isinstance(cause, ssl.SSLError | ssl.CertificateError)]:
         return _tls(host, tls[0])
@@ -265,50 +265,8 @@ def unreachable(
     if is_one(TimeoutError, http.ReadTimeoutError):
         message = f"{host} did not answer {asked} within {timeout}"
         return UnreachableError(message, hint="check the network (VPN, firewall)")
-    message = f"the connection to {host} was lost during {asked}: {_last(causes)}"
+    message = f"the connection to {host} was lost during {asked}: {last_cause(causes)}"
     return UnreachableError(message, hint="the server may be restarting; try again")
-
-
-_TUNNEL = "Tunnel connection failed: "
-
-
-def _proxy_error(
-    host: str, proxy: ProxyServer, causes: tuple[BaseException, ...], timeout: str
-) -> UnreachableError | None:
-    """Return the error of a proxy that cannot be used or refuses the server, None if something else failed."""
-    import urllib3.exceptions as http
-
-    hint = f"check that the proxy runs, and {proxy.setting}"
-    answer = next((str(cause).removeprefix(_TUNNEL) for cause in causes if str(cause).startswith(_TUNNEL)), "")
-    if answer:
-        if answer.startswith("407"):
-            hint = f"put user and password into {proxy.setting}: http://USER:PASSWORD@HOST:PORT"
-        return UnreachableError(f"the proxy {proxy} refuses the connection to {host}: {answer}", hint=hint)
-    if proxy.is_socks:
-        if answer := next((str(cause) for cause in causes if type(cause).__name__ == "SOCKS5AuthError"), ""):
-            return UnreachableError(f"the proxy {proxy} refuses the login: {answer}", hint=f"check {proxy.setting}")
-        if answer := next((str(cause) for cause in causes if type(cause).__name__ == "SOCKS5Error"), ""):
-            answer = answer.partition(": ")[2] or answer  # without the code of the reply
-            return UnreachableError(
-                f"the proxy {proxy} does not connect to {host}: {answer}",
-                hint="check the server in the kubeconfig, and what the proxy allows",
-            )
-        is_proxy = any(isinstance(cause, http.NewConnectionError | http.ConnectTimeoutError) for cause in causes)
-    else:
-        is_proxy = any(isinstance(cause, http.ProxyError) for cause in causes)
-    if not is_proxy:
-        return None
-    if tls := [cause for cause in causes if isinstance(cause, ssl.SSLError | ssl.CertificateError)]:
-        return UnreachableError(f"no TLS connection to the proxy {proxy}: {error_reason(tls[0])}", hint=hint)
-    if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
-        return UnreachableError(f"the proxy {proxy} refuses connections", hint=hint)
-    if any(isinstance(cause, socket.gaierror | http.NameResolutionError) for cause in causes):
-        return UnreachableError(f"the name of the proxy {proxy} cannot be resolved", hint=hint)
-    if any(isinstance(cause, TimeoutError | http.TimeoutError) for cause in causes) and not any(
-        isinstance(cause, http.NewConnectionError) for cause in causes
-    ):
-        return UnreachableError(f"the proxy {proxy} accepts no connection (tried for {timeout})", hint=hint)
-    return UnreachableError(f"no connection to the proxy {proxy}: {_last(causes)}", hint=hint)
 
 
 def _tls(host: str, error: BaseException) -> UnreachableError:
@@ -327,20 +285,3 @@ def _tls(host: str, error: BaseException) -> UnreachableError:
     else:
         hint = "check certificate-authority and client-certificate in the kubeconfig"
     return UnreachableError(f"no TLS connection to {host}: {reason.rstrip('.')}", hint=hint)
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    ids: set[int] = set()
-    waiting: list[object] = [error]
-    while waiting:
-        cause = waiting.pop(0)
-        if not isinstance(cause, BaseException) or id(cause) in ids:
-            continue
-        ids.add(id(cause))
-        yield cause
-        waiting += [cause.__cause__, cause.__context__, getattr(cause, "reason", None), *cause.args]
-
-
-def _last(causes: tuple[BaseException, ...]) -> str:
-    texts = [error_reason(cause) for cause in causes if str(cause)]
-    return texts[-1] if texts else type(causes[0]).__name__
