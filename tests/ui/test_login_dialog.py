@@ -125,3 +125,17 @@ async def test_a_plugin_that_needs_a_terminal_is_refused_where_the_screen_cannot
 def test_the_first_frame_says_that_a_person_logs_in(states: tuple[FeedState, ...], word: str) -> None:
     feeds = {str(number): Feed(state, 1000.0) for number, state in enumerate(states)}
     assert describe_connection(feeds, 1000.0, logging_in=True).word == word
+
+
+async def test_a_renewal_never_hides_the_screen(
+    pilot: Pilot[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A plugin that needs the terminal gets it when a person retries, and not while the person works."""
+    monkeypatch.setattr(pilot.app, "suspend", lambda: pytest.fail("the screen was hidden"))
+
+    def renew() -> Credential:
+        with LOGINS.renewal():
+            return log_in(tmp_path, "import sys; sys.exit('no terminal')", interactiveMode="IfAvailable")
+
+    with pytest.raises(ConfigurationError, match="no terminal"):
+        await asyncio.to_thread(renew)

@@ -48,7 +48,10 @@ class _NoFrontEnd:
 
 
 class Login:
-    """One run of a credential plugin; `text` is what it has printed on standard error."""
+    """One run of a credential plugin; `text` is what it has printed on standard error.
+
+    `is_renewal` says that nobody has just asked for it: a person works on, and is not to lose the screen.
+    """
 
     def __init__(self, plugin: str, user: str, limit: float, *, needs_terminal: bool = False) -> None:
         self.plugin, self.user, self.limit = plugin, user, limit
@@ -57,6 +60,7 @@ class Login:
         self.is_running = True
         self.is_cancelled = False
         self.has_terminal = False
+        self.is_renewal = LOGINS.is_renewing
         self._ends = time.monotonic() + limit
 
     @property
@@ -68,8 +72,8 @@ class Login:
         self.is_cancelled = True
 
     def request_terminal(self) -> None:
-        """Run the plugin again, with the terminal."""
-        self.needs_terminal = True
+        """Run the plugin again, with the terminal: a person asks for it."""
+        self.needs_terminal, self.is_renewal = True, False
 
     def add(self, text: str) -> None:
         self.text = (self.text + text)[-_LONGEST_TEXT:]
@@ -105,6 +109,20 @@ class Logins:
         self._is_registered = False
         self.in_background: frozenset[str] = frozenset()
         """Users whose plugins get no terminal: a person looks at other clusters."""
+        self._thread = threading.local()
+
+    @contextmanager
+    def renewal(self) -> Iterator[None]:
+        """Mark the logins that this thread starts in a block as renewals."""
+        self._thread.renews = True
+        try:
+            yield
+        finally:
+            self._thread.renews = False
+
+    @property
+    def is_renewing(self) -> bool:
+        return getattr(self._thread, "renews", False)
 
     @property
     def running(self) -> tuple[Login, ...]:

@@ -48,9 +48,12 @@ class ScreenLogins:
 
     @contextmanager
     def lend_terminal(self, login: Login) -> Iterator[bool]:
-        """Suspend the screen for a plugin that needs the terminal; one that fails without it gets it once."""
+        """Suspend the screen for a plugin that needs the terminal; one that fails without it gets it once.
+
+        A renewal never hides the screen: it fails, and a person who retries logs in.
+        """
         person = login.plugin, login.user
-        if not login.needs_terminal or person in self._lent:
+        if not login.needs_terminal or login.is_renewal or person in self._lent:
             yield False
             return
         self._lent.add(person)

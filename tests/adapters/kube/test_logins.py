@@ -227,3 +227,88 @@ def test_a_limit_of_logins_is_a_number_of_seconds(text: str, tmp_path: Path, mon
     monkeypatch.setenv("KYMATUI_LOGIN_TIMEOUT", text)
     with pytest.raises(ConfigurationError, match="KYMATUI_LOGIN_TIMEOUT"):
         Plugin(tmp_path, ANSWER).credential()
+
+
+class Renewed:
+    """A source whose credentials are valid for 100 s; `gate` opens for each of them but the first."""
+
+    def __init__(self, error: str = "") -> None:
+        self.now, self.made, self.error = 0.0, 0, error
+        self.gate = threading.Event()
+        self.renewals: list[bool] = []
+        self.source = CredentialSource(self._make, clock=lambda: self.now)
+
+    def _make(self) -> Credential:
+        self.renewals.append(LOGINS.is_renewing)
+        if self.renewals[1:]:
+            self.gate.wait(20)
+            if self.error:
+                raise ConfigurationError(self.error)
+        self.made += 1
+        return Credential((("Authorization", f"Bearer {self.made}"),), expires=self.now + 100)
+
+    @property
+    def token(self) -> str:
+        return self.source.present().headers[0][1].removeprefix("Bearer ")
+
+
+def test_a_credential_is_renewed_before_it_ends_while_requests_still_use_it() -> None:
+    renewed = Renewed()
+    assert renewed.token == "1"
+    renewed.now = 79.0
+    assert renewed.token == "1"
+    assert renewed.renewals == [False], "there is time"
+    renewed.now = 81.0
+    began = time.monotonic()
+    assert [renewed.token for _ in range(5)] == ["1"] * 5
+    assert time.monotonic() - began < 5, "no request waits for the person"
+    renewed.gate.set()
+    until = time.monotonic() + 20
+    while renewed.token != "2" and time.monotonic() < until:
+        time.sleep(0.01)
+    assert renewed.token == "2"
+    assert renewed.renewals == [False, True], "one renewal, which does not hide the screen"
+
+
+def test_a_request_waits_for_the_renewal_that_is_on_its_way() -> None:
+    renewed = Renewed()
+    assert renewed.token == "1"
+    renewed.now = 81.0
+    assert renewed.token == "1"
+    renewed.now = 101.0
+    tokens: list[str] = []
+    waiting = threading.Thread(target=lambda: tokens.append(renewed.token))
+    waiting.start()
+    time.sleep(0.2)
+    assert tokens == []
+    renewed.gate.set()
+    waiting.join(20)
+    assert (tokens, renewed.made) == (["2"], 2)
+
+
+def test_a_renewal_that_fails_is_reported_when_the_credential_has_ended() -> None:
+    renewed = Renewed("the plugin wants a person")
+    renewed.gate.set()
+    assert renewed.token == "1"
+    renewed.now = 81.0
+    assert renewed.token == "1"
+    renewed.now = 95.0
+    with pytest.raises(ConfigurationError, match="the plugin wants a person"):
+        assert renewed.token
+    assert {*renewed.renewals[1:]} == {True}
+    renewed.source.retry()
+    renewed.error = ""
+    assert renewed.token == "2"
+    assert renewed.renewals[-1] is False, "a person asked for it"
+
+
+def test_a_plugin_that_hangs_delays_no_other_plugin(tmp_path: Path, front_end: FrontEnd) -> None:
+    (tmp_path / "other").mkdir()
+    hanging, other = Plugin(tmp_path), Plugin(tmp_path / "other", ANSWER)
+    command = tmp_path / "other-command"
+    command.symlink_to(sys.executable)
+    other.body["exec"]["command"] = str(command)
+    with in_thread(hanging) as results:
+        assert front_end.printed.wait(20)
+        assert dict(other.credential("bob").headers) == {"Authorization": "Bearer t"}
+        assert results == []

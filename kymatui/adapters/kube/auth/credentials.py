@@ -7,6 +7,7 @@ certificate goes with any of them. Impersonation headers are added here because 
 from __future__ import annotations
 
 import base64
+import contextlib
 import copy
 import threading
 import time
@@ -25,6 +26,7 @@ from kymatui.adapters.kube.auth.endpoint import (
     read_pem,
 )
 from kymatui.adapters.kube.auth.kubeconfig import KubeconfigEntry
+from kymatui.engine.cluster.logins import LOGINS
 from kymatui.errors import ConfigurationError, KymatuiError
 
 if TYPE_CHECKING:
@@ -33,7 +35,10 @@ if TYPE_CHECKING:
 Headers = tuple[tuple[str, str], ...]
 _TOKEN_FILE_PERIOD = 60.0  # the kubelet rotates projected tokens on disk; client-go rereads them once a minute
 _FAILURE_SECONDS = 5.0  # for which a failed login is not repeated: dozens of watches ask for it at the same time
-_EARLY = 10.0  # seconds before its end that a credential is renewed, since requests take time
+_EARLY = 10.0  # seconds before its end that a credential is not used any more, since requests take time
+_AHEAD = 60.0  # seconds before its end that a credential is renewed while requests still use it
+_SHARE = 0.2  # of the time that a credential is valid for, if that is shorter
+_PAUSE = 20.0  # seconds between two renewals ahead, after one that failed
 
 
 class Credential(Struct, frozen=True):
@@ -60,36 +65,73 @@ class CredentialSource:
         self._clock = clock
         self._lock = threading.Lock()
         self._present: Credential | None = None
+        self._since = 0.0
+        self._renewal: threading.Thread | None = None
+        self._renewed_at = -_PAUSE
+        self._is_requested = False
         self._failure: tuple[float, KymatuiError] | None = None
 
     def retry(self) -> None:
-        """Log in again at the next request, also if the last login has just failed."""
-        self._failure = None
+        """Log in again at the next request, also if the last login has just failed; a person asks for it."""
+        self._failure, self._is_requested = None, True
 
     def present(self) -> Credential:
-        """Return the current credential, renewed if it expired."""
-        with self._lock:
-            if self._present is None or self._over(self._present):
-                self._present = self._made()
-            return self._present
+        """Return the current credential, renewed if it expired.
+
+        One that ends soon is renewed in a thread, and used meanwhile: a person may take minutes to log in.
+        """
+        while True:
+            with self._lock:
+                known, renewal = self._present, self._renewal
+                if known is not None and not self._over(known):
+                    self._renew_ahead(known)
+                    return known
+                if renewal is None or not renewal.is_alive():
+                    return self._replaced()
+            renewal.join()
 
     def renewed(self, refused_one: Credential) -> Credential | None:
         """Return a credential that differs from the one refused with 401, None if there is no other."""
         with self._lock:
-            if self._present is refused_one:
-                self._present = self._made()
-            fresh = self._present
+            fresh = self._replaced() if self._present is refused_one else self._present
         if fresh is None or (fresh.headers, fresh.certificate) == (refused_one.headers, refused_one.certificate):
             return None
         return fresh
+
+    def _replaced(self) -> Credential:
+        """Set and return a new credential; the lock is held."""
+        self._present = self._made()
+        self._since = self._clock()
+        return self._present
+
+    def _renew_ahead(self, known: Credential) -> None:
+        """Start to renew a credential that ends soon; the lock is held."""
+        if known.expires is None or (self._renewal is not None and self._renewal.is_alive()):
+            return
+        ahead = max(_EARLY, min(_AHEAD, (known.expires - self._since) * _SHARE))
+        if known.expires - self._clock() > ahead or time.monotonic() - self._renewed_at < _PAUSE:
+            return
+        self._renewed_at = time.monotonic()
+        self._renewal = threading.Thread(target=self._renew, args=(known,), name="renewal", daemon=True)
+        self._renewal.start()
+
+    def _renew(self, known: Credential) -> None:
+        with contextlib.suppress(KymatuiError):  # the request that finds it expired reports why
+            with LOGINS.renewal():
+                fresh = self._make()
+            with self._lock:
+                if self._present is known:
+                    self._present, self._since = fresh, self._clock()
 
     def _made(self) -> Credential:
         """Return a new credential. Raise the error of the last login that failed a moment ago."""
         failure = self._failure
         if failure is not None and time.monotonic() - failure[0] < _FAILURE_SECONDS:
             raise copy.copy(failure[1])
+        is_renewal, self._is_requested = self._present is not None and not self._is_requested, False
         try:
-            return self._make()
+            with LOGINS.renewal() if is_renewal else contextlib.nullcontext():
+                return self._make()
         except KymatuiError as error:
             self._failure = time.monotonic(), copy.copy(error)
             raise
