@@ -111,7 +111,7 @@ def _catalog(catalog: Catalog) -> Iterator[Answer]:
     document = catalog_to_json(catalog)
     for row, entry in zip(catalog.rows, document["modules"], strict=True):
         name = row.name
-        for key in ("installed", "desired", "newest", "channel", "state", "drift", "reason", "actor", "channelSource"):
+        for key in _QUESTIONS:
             unknown = key in entry["unknown"]
             value = None if unknown else entry[key] or ""
             yield Answer("catalog -o json", name, key, value)
@@ -133,6 +133,12 @@ def _catalog(catalog: Catalog) -> Iterator[Answer]:
     for line in build_matrix(catalog).rows:
         if line.unknown_installed is None:
             yield Answer("channels side by side", line.module, "installed", line.installed)
+
+
+_QUESTIONS: Final = (
+    *("installed", "desired", "newest", "channel", "channelSource", "state", "drift"),
+    *("reason", "actor", "advice", "command"),
+)
 
 
 def _tables(catalog: Catalog) -> Iterator[Answer]:
@@ -161,6 +167,8 @@ def _problems(catalog: Catalog) -> Iterator[Answer]:
         row = rows.get(problem.module)
         if row is not None and problem.message == row.reason.text:
             yield Answer("problems", row.name, "actor", problem.actor.value)
+            if problem.advice is not None and row.reason.advice is not None:
+                yield Answer("problems", row.name, "command", problem.advice.command)
     listed = [row for row in problem_rows(catalog) if row.cells["severity"].text != "info"]
     for surface, number in (
         ("header", _problem_count(count_problems(catalog))),

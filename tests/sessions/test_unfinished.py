@@ -332,8 +332,9 @@ def test_a_module_of_an_interrupted_job_is_not_plainly_ready(kind: str, before: 
     (record,) = interrupted()
     (row,) = with_interrupted(before, on("prod-eu")).rows
     assert row.state_words == state
-    assert f"`kymatui resume {record.number}` continues it" in row.problems[0].message
-    assert (row.reason.text == row.problems[0].message) is (state != "Error")
+    assert row.problems[0] in with_interrupted(before, on("prod-eu")).problems, "the list of problems has it, too"
+    assert f"`kymatui resume {record.number}`" in row.problems[0].text
+    assert (row.reason.text == row.problems[0].text) is (state != "Error")
     assert with_interrupted(before, on("prod-us")) == before, "it is of another cluster"
     close_job(record)
     assert with_interrupted(before, on("prod-eu")) == before

@@ -86,7 +86,10 @@ def with_interrupted(catalog: Catalog, name_cluster: Callable[[], ClusterName]) 
     jobs = tuple(job for job in of_cluster(interrupted(cluster.name), cluster) if not job.is_fleet)
     by_module = {module: job for job in reversed(jobs) for module in job.heading.modules}
     rows = tuple(_with_job(row, by_module[row.name]) if row.name in by_module else row for row in catalog.rows)
-    return replace(catalog, rows=rows)
+    pairs = zip(catalog.rows, rows, strict=True)
+    more = tuple(row.problems[0] for before, row in pairs if row is not before)
+    problems = sorted((*more, *catalog.problems), key=lambda problem: tuple(Severity).index(problem.severity))
+    return replace(catalog, rows=rows, problems=tuple(problems)) if more else catalog
 
 
 def _with_job(row: ModuleRow, job: JobRecord) -> ModuleRow:
