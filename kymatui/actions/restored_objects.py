@@ -24,7 +24,7 @@ from kymatui.errors import CancelledError, ClusterError, ConflictError, Forbidde
 
 if TYPE_CHECKING:
     from kymatui.engine.cluster.ports import Cluster
-    from kymatui.engine.plans.diff import FieldDiff
+    from kymatui.engine.plans.plan import FieldDiff
 
 Object = dict[str, Any]
 _LOOK = 0.5  # seconds between two looks for a kind that is not served yet, and for what is still being deleted
@@ -209,7 +209,7 @@ class _Sight(Struct, frozen=True):
     owners: Owners
 
     def of(self, body: Object) -> RestoreStep:
-        from kymatui.engine.plans.diff import diff_objects
+        from kymatui.engine.plans.plan import diff_objects
 
         ref = read_ref(body)
         try:

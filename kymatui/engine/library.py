@@ -1,11 +1,11 @@
 """The engine as a library: functions that plan and apply in one call.
 
     from kymatui.engine import check, install, uninstall
-    from kymatui.engine.bundles import raw_yaml
+    from kymatui.engine.bundles import yaml_objects
     from kymatui.sessions.cluster.cluster_access import open_cluster
 
     cluster = open_cluster()                                  # the current context of the kubeconfig
-    bundle = raw_yaml.from_path("module.yaml", name="module", namespace="module-system")
+    bundle = yaml_objects.from_path("module.yaml", name="module", namespace="module-system")
     install(bundle, cluster, progress=lambda progress: print(progress.message))
     assert check(bundle, cluster).ready
     uninstall("module", "module-system", cluster)

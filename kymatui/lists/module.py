@@ -11,8 +11,14 @@ from msgspec.structs import replace
 from kymatui.domain.catalog.module_events import Event
 from kymatui.domain.catalog.rows import ModuleRow, Offer, OfferMark
 from kymatui.domain.kubernetes.terminal_text import sanitize
-from kymatui.domain.modules.state_checks import Evaluation, RuleOutcome, RuleResult, StateDecision
-from kymatui.domain.modules.status_paths import PathResult, PathResultKind
+from kymatui.domain.modules.state_checks import (
+    Evaluation,
+    PathResult,
+    PathResultKind,
+    RuleOutcome,
+    RuleResult,
+    StateDecision,
+)
 from kymatui.lists.catalog_cells import text_cell, version_cell
 from kymatui.lists.columns import Cell, ListColumn
 

@@ -15,7 +15,7 @@ To add one:
 3. Register it in `CONTROLLERS` of `operator/program.py`, under the name that `--controllers` takes. All
    controllers of a control plane run in one `framework.controller_group.ControllerGroup`, under one Lease.
 
-What the Kyma controller asks others to do on a runtime, and reports as conditions of the Kyma, has a Protocol in
-`kymas.kyma_context`: the catalogs folder implements `RuntimeCatalogSync`, the watchers folder `RuntimeWebhookSync`.
+What the Kyma controller asks others to do on a runtime, and reports as conditions of the Kyma: the catalogs folder has
+`RuntimeCatalog`, the watchers folder implements `kymas.kyma_context.RuntimeWebhookSync`.
 Every write is made as `OPERATOR_FIELD_MANAGER`, through the port `engine.cluster.ports.Cluster`.
 """

@@ -9,9 +9,9 @@ from kymatui.actions.components.stored_components import Publication, publish
 from kymatui.engine.cluster.ports import Object
 from kymatui.engine.sources.artifact_store import ArtifactStore
 from kymatui.ocm.component_location import ComponentLocation, NameMapping
+from kymatui.publishing.disk_sources import DiskSources
 from kymatui.publishing.module_build import BuildRequest, BuiltModule, build_module
 from kymatui.publishing.module_template import legacy_template, to_yaml
-from kymatui.publishing.ports import ModuleSources
 from kymatui.publishing.release import ReleaseRequest, release_objects
 
 
@@ -47,7 +47,7 @@ class CreatedModule(Struct, frozen=True):
     publication: Publication | None = None
 
 
-def create_module(request: CreateRequest, sources: ModuleSources, destination: Destination | None) -> CreatedModule:
+def create_module(request: CreateRequest, sources: DiskSources, destination: Destination | None) -> CreatedModule:
     """Build a module, publish it, then write its files. Raise ConfigurationError, RefusedError, RegistryError."""
     build = replace(request.build, constructor=request.build.constructor or "component-constructor.yaml")
     module = build_module(build, sources)

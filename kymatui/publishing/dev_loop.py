@@ -22,9 +22,9 @@ from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.cluster.ports import Cluster, Object
 from kymatui.engine.jobs.wait import has_readiness
 from kymatui.errors import KymatuiError
+from kymatui.publishing.disk_sources import DiskSources
 from kymatui.publishing.module_build import LARGEST_CONFIG, beside, security_path
 from kymatui.publishing.module_config import is_address, read_config
-from kymatui.publishing.ports import ModuleSources
 
 LOOK_SECONDS: Final = 0.5
 """The time between two looks; files have to be the same at two of them before they are read."""
@@ -45,7 +45,7 @@ class CycleEnd(Enum):
 class ModuleFiles:
     """A module config and the files that it names; of an unreadable config, those that it named last."""
 
-    def __init__(self, config: str, sources: ModuleSources) -> None:
+    def __init__(self, config: str, sources: DiskSources) -> None:
         self._config = config
         self._sources = sources
         self._read_at: FileStamp | None = None

@@ -15,7 +15,7 @@ from kymatui.errors import KymatuiError
 from kymatui.ocm import ComponentDescriptor
 from kymatui.ocm.component_location import ComponentLocation
 from kymatui.ocm.module_layers import DEFAULT_CR, RAW_MANIFEST, image_of, local_digest
-from kymatui.publishing.ports import stored_objects
+from kymatui.publishing.disk_sources import stored_objects
 from kymatui.publishing.template import component_templates
 
 

@@ -24,7 +24,8 @@ from kymatui.ocm.component_location import ComponentLocation
 from kymatui.ocm.module_layers import RAW_MANIFEST
 from kymatui.publishing import lint_rules
 from kymatui.publishing.config_reader import SourceProblem
-from kymatui.publishing.lint_rules import CrdCheck, Problems
+from kymatui.publishing.disk_sources import DiskSources, stored_objects
+from kymatui.publishing.lint_rules import Problems, ServerRules
 from kymatui.publishing.manifest_images import ManifestImage
 from kymatui.publishing.module_build import (
     LARGEST_CONFIG,
@@ -37,7 +38,6 @@ from kymatui.publishing.module_build import (
 from kymatui.publishing.module_component import SourceFile
 from kymatui.publishing.module_config import ModuleConfig, read_config
 from kymatui.publishing.module_template import read_manifest
-from kymatui.publishing.ports import ModuleSources, stored_objects
 from kymatui.publishing.scaffold import read_module_config
 
 _TOGETHER: Final = 8  # images that are looked up in parallel
@@ -123,7 +123,7 @@ T = TypeVar("T")
 
 
 def lint_module(
-    config_file: str, sources: ModuleSources, check: CrdCheck, registries: RegistryChecks | None = None
+    config_file: str, sources: DiskSources, check: ServerRules, registries: RegistryChecks | None = None
 ) -> list[SourceProblem]:
     """Return every problem, by file and line.
 
@@ -140,8 +140,8 @@ class _Linter:
         self,
         config: ModuleConfig,
         file: str,
-        sources: ModuleSources,
-        check: CrdCheck,
+        sources: DiskSources,
+        check: ServerRules,
         problems: list[SourceProblem],
         registries: RegistryChecks | None = None,
     ) -> None:

@@ -6,7 +6,7 @@ import copy
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -32,7 +32,7 @@ from kymatui.schemas.objects.typed_decoding import DecodeError
 
 
 class ServerRules:
-    """Implements `CrdCheck`."""
+    """What an API server would refuse or drop of CRDs and custom resources."""
 
     def definition(self, crd: Object) -> Sequence[str]:
         """Return what the server would refuse of a CRD, after its defaults."""
@@ -89,14 +89,6 @@ class FieldFault(Struct, frozen=True):
 
     path: str
     message: str
-
-
-class CrdCheck(Protocol):
-    """What an API server would refuse or drop."""
-
-    def definition(self, crd: Object) -> Sequence[str]: ...
-
-    def resource(self, crd: Object, custom_resource: Object) -> Sequence[FieldFault]: ...
 
 
 class Problems:
@@ -222,7 +214,7 @@ def lint_duplicates(objects: Iterable[Object], problems: Problems) -> None:
             problems.warning("manifest", f"{kind} {name}{where} appears {count} times", text=f"name: {name}")
 
 
-def lint_crds(objects: Iterable[Object], problems: Problems, check: CrdCheck) -> None:
+def lint_crds(objects: Iterable[Object], problems: Problems, check: ServerRules) -> None:
     """Report CRDs that an API server would refuse."""
     for body in objects:
         if body["kind"] == "CustomResourceDefinition":
@@ -253,7 +245,7 @@ def lint_manager(config: ModuleConfig, objects: Sequence[Object], problems: Prob
             problems.error("manager", f"{what} is in namespace {namespace}, not {manager.namespace}", at="manager")
 
 
-def lint_default_cr(custom_resource: Object, objects: Sequence[Object], problems: Problems, check: CrdCheck) -> None:
+def lint_default_cr(custom_resource: Object, objects: Sequence[Object], problems: Problems, check: ServerRules) -> None:
     """Report a default CR that its CRD would refuse, if the CRD is in the manifest."""
     crd = crd_of(objects, custom_resource)
     kind = custom_resource["kind"]

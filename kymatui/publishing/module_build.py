@@ -17,6 +17,7 @@ from kymatui.errors import ConfigurationError, RegistryError
 from kymatui.ocm.component_location import ComponentLocation
 from kymatui.publishing import module_component
 from kymatui.publishing.config_reader import require_no_errors
+from kymatui.publishing.disk_sources import DiskSources
 from kymatui.publishing.manifest_images import image_resource, manifest_images
 from kymatui.publishing.module_component import ModuleComponentParts, SourceFile
 from kymatui.publishing.module_config import ModuleConfig, is_address, read_config
@@ -29,7 +30,6 @@ from kymatui.publishing.module_template import (
     runs_version,
     to_yaml,
 )
-from kymatui.publishing.ports import ModuleSources
 from kymatui.publishing.scaffold import read_module_config
 from kymatui.structs import repr_without
 
@@ -91,7 +91,7 @@ class BuiltModule(Struct, frozen=True):
         return module_component.descriptor(self.parts, location, scheme)
 
 
-def build_module(request: BuildRequest, sources: ModuleSources) -> BuiltModule:
+def build_module(request: BuildRequest, sources: DiskSources) -> BuiltModule:
     """Return a module built from its sources. Raise ConfigurationError that names file and problem."""
     config, problems = read_config(read_module_config(sources, request.config), request.config)
     require_no_errors(problems)
@@ -136,13 +136,13 @@ def beside(config: str, path: str) -> str:
     return posixpath.join(posixpath.dirname(config), path)
 
 
-def security_path(config: str, path: str, sources: ModuleSources) -> str:
+def security_path(config: str, path: str, sources: DiskSources) -> str:
     """Return the path of the security config; older tools read it relative to the current folder."""
     near = beside(config, path)
     return near if sources.exists(near) or not sources.exists(path) else path
 
 
-def read_source(request: BuildRequest, sources: ModuleSources, text: str, what: str, largest: int) -> SourceFile:
+def read_source(request: BuildRequest, sources: DiskSources, text: str, what: str, largest: int) -> SourceFile:
     """Return a file that the config names, from disk or from an https address."""
     if is_address(text):
         name = posixpath.basename(urlsplit(text).path) or f"{what.replace(' ', '-').lower()}.yaml"

@@ -10,8 +10,8 @@ from msgspec import Struct
 from kymatui.errors import ConfigurationError, UsageError
 from kymatui.helm.yaml.writing import dump_yaml
 from kymatui.publishing.config_reader import LARGEST_CONFIG
+from kymatui.publishing.disk_sources import DiskSources
 from kymatui.publishing.module_config import module_name_problem, module_version_problem
-from kymatui.publishing.ports import ModuleSources
 
 SCAFFOLDED_CONFIG: Final = "scaffold-module-config.yaml"
 """The name of modulectl, which reads another one by default."""
@@ -36,7 +36,7 @@ class ScaffoldedFiles(Struct, frozen=True):
     kept: tuple[str, ...]
 
 
-def scaffold_module(request: ScaffoldRequest, sources: ModuleSources) -> ScaffoldedFiles:
+def scaffold_module(request: ScaffoldRequest, sources: DiskSources) -> ScaffoldedFiles:
     """Write the files of a new module; only the config is ever replaced. Raise UsageError, ConfigurationError."""
     _check(request, sources)
     config = posixpath.join(request.folder, request.config)
@@ -55,7 +55,7 @@ def scaffold_module(request: ScaffoldRequest, sources: ModuleSources) -> Scaffol
     return ScaffoldedFiles(tuple(written), kept)
 
 
-def read_module_config(sources: ModuleSources, path: str) -> bytes:
+def read_module_config(sources: DiskSources, path: str) -> bytes:
     """Return the content of a module config. Raise ConfigurationError with what to do if it does not exist."""
     if not sources.exists(path):
         other = posixpath.join(posixpath.dirname(path), SCAFFOLDED_CONFIG)
@@ -66,7 +66,7 @@ def read_module_config(sources: ModuleSources, path: str) -> bytes:
     return sources.read(path, "module config", LARGEST_CONFIG)
 
 
-def _check(request: ScaffoldRequest, sources: ModuleSources) -> None:
+def _check(request: ScaffoldRequest, sources: DiskSources) -> None:
     for option, problem in (
         ("--module-name", module_name_problem(request.name)),
         ("--module-version", module_version_problem(request.version)),

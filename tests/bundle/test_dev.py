@@ -21,7 +21,8 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.errors import RefusedError
 from kymatui.publishing import dev_loop
 from kymatui.publishing.dev_loop import CycleEnd, ModuleFiles, run_dev_loop
-from kymatui.publishing.places import DiskSources, alone_in
+from kymatui.publishing.disk_sources import DiskSources
+from kymatui.publishing.places import alone_in
 from kymatui.sandbox.fault_client import FaultClient
 from kymatui.sessions.cluster.cluster_access import open_cluster
 from kymatui.sessions.cluster.session_options import SessionOptions

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from kymatui.errors import ConfigurationError, KymatuiError
+from kymatui.publishing.disk_sources import DiskSources
 from kymatui.publishing.module_build import BuildRequest, BuiltModule, build_module
-from kymatui.publishing.places import DiskSources
 from tests.bundle.sources import CR, commit, crd, workload
 
 E2E = "kyma/module-config/modulectl-e2e"

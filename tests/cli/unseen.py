@@ -25,7 +25,7 @@ from kymatui.adapters.kube.transport.transport import Transport
 from kymatui.cli.main import main
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import PatchKind
-from kymatui.engine.plans.diff import state_digest
+from kymatui.engine.plans.plan import state_digest
 from kymatui.sandbox.fault_client import FaultClient
 from tests.cli.intruding import (
     CONFIG_MAP,

@@ -24,7 +24,7 @@ from kymatui.domain.kyma.maintenance_windows import read_policy
 from kymatui.domain.kyma.manifests import read_manifest
 from kymatui.domain.kyma.states import State
 from kymatui.domain.modules.readiness import check_readiness, klm_manager_state
-from kymatui.domain.modules.status_paths import evaluate_path
+from kymatui.domain.modules.state_checks import evaluate_path
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
 from tests.domain.builders import (
     NOW,

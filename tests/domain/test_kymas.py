@@ -13,7 +13,7 @@ from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.catalog_json import catalog_to_json
 from kymatui.domain.kubernetes.object_meta import MalformedObject, parse_time
 from kymatui.domain.kyma.kymas import Kyma, ModuleRequest, read_kyma
-from kymatui.domain.kyma.release_metas import ReleaseMeta, read_release_meta
+from kymatui.domain.kyma.template_index import ReleaseMeta, read_release_meta
 from kymatui.domain.kyma.watchers import Watcher, read_watcher
 from kymatui.domain.snapshot.snapshots import Snapshot
 from tests.domain.builders import NOW, a_kyma, kyma, meta, report

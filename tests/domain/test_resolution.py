@@ -6,8 +6,8 @@ import pytest
 
 from kymatui.domain.kubernetes.json_reader import Flaw
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings
-from kymatui.domain.kyma.release_metas import ReleaseMeta, read_release_meta, release_meta_violations
 from kymatui.domain.kyma.states import State
+from kymatui.domain.kyma.template_index import ReleaseMeta, read_release_meta, release_meta_violations
 from kymatui.domain.versions import refusals as r
 from kymatui.domain.versions.resolution import ChannelSource, Resolution, resolve
 from tests.domain.builders import (

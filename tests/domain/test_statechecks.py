@@ -13,12 +13,13 @@ from kymatui.domain.modules.state_checks import (
     Evaluation,
     LintFinding,
     LintKind,
+    PathResultKind,
     RuleResult,
     StateDecision,
     evaluate,
+    evaluate_path,
     lint_rules,
 )
-from kymatui.domain.modules.status_paths import PathResultKind, evaluate_path
 from tests.domain.builders import rules
 
 GREEN_RED = rules(("status.health", "green", "Ready"), ("status.health", "red", "Error"))

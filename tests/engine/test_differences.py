@@ -8,8 +8,7 @@ from kymatui.domain.inventories import Origin, applyset_id
 from kymatui.domain.ownership import Owner, OwnerKind, read_owner
 from kymatui.engine.bundles.bundle import Bundle, ChartRelease
 from kymatui.engine.inventory.ownership_marks import bundle_owner, with_ownership_marks
-from kymatui.engine.plans.diff import diff_objects, state_digest
-from kymatui.engine.plans.plan import list_grants
+from kymatui.engine.plans.plan import diff_objects, list_grants, state_digest
 from tests.engine import objects as make
 from tests.engine.places import Json
 

@@ -7,7 +7,7 @@ import time
 import pytest
 from msgspec.structs import replace
 
-from kymatui.actions.modules.handover import hand_over, handover_notice, handover_summary
+from kymatui.actions.edits.handover import hand_over, handover_notice, handover_summary
 from kymatui.domain.kubernetes.managed_fields import KUBERNETES_COMPONENTS
 from kymatui.domain.kubernetes.object_meta import field_managers, read_ref
 from kymatui.domain.kyma.problems import Actor

@@ -10,7 +10,7 @@ from kymatui.adapters.kube.watch.watch_cache import NewestStore
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.snapshot.snapshots import FeedState
 from kymatui.sessions.cluster.catalog_session import CatalogSession, feed_name
-from kymatui.sessions.feeds.namespace_feeds import NAMESPACES
+from kymatui.sessions.feeds.feeds import NAMESPACES
 from tests.integration.embedded import GROUP, KYMAS, NAMESPACE, Embedded, eventually, feed, reaches
 
 HERE = feed_name(NAMESPACE)

@@ -16,8 +16,7 @@ from kymatui.domain.inventories import Inventory, Origin
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.plans.plan_preview import PlannedChange, Preview, PreviewAnswer, PreviewLine, PreviewVerdict
 from kymatui.engine.bundles.bundle import Bundle
-from kymatui.engine.plans.diff import FieldDiff
-from kymatui.engine.plans.plan import Action, Intent, Plan, Step
+from kymatui.engine.plans.plan import Action, FieldDiff, Intent, Plan, Step
 from kymatui.ui.application.kymatui_app import KymatuiApp
 from kymatui.ui.base.help_screen import HelpScreen
 from kymatui.ui.dialogs.choice_dialog import ConfirmScreen

@@ -21,8 +21,7 @@ from kymatui.domain.catalog.change_history import ModuleChange
 from kymatui.domain.catalog.object_tree import build_tree
 from kymatui.domain.catalog.rows import ModuleRow as Module
 from kymatui.domain.kubernetes.object_meta import read_ref
-from kymatui.domain.modules.state_checks import CheckMode
-from kymatui.domain.modules.status_paths import evaluate_path
+from kymatui.domain.modules.state_checks import CheckMode, evaluate_path
 from kymatui.domain.snapshot.object_index import index_objects
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, ReadCache, Snapshot, namespaced_feed
 from kymatui.errors import UnreachableError

@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from kymatui.actions.batch import BatchItem, BatchJob, Verb, Work
 from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
 from kymatui.actions.edits.edit_watch import StartedEdit
+from kymatui.actions.edits.handover import awaits_handover, complete_handover, planned_handover
 from kymatui.actions.edits.uninstall import UninstallConsent
-from kymatui.actions.modules.handover import awaits_handover, complete_handover, planned_handover
 from kymatui.actions.plans import Uninstall
 from kymatui.domain.fleet.campaigns import (
     MAX_PARALLEL,

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from kymatui.actions.batch import BatchItem, BatchJob, Verb, Work
 from kymatui.actions.edits.edit_watch import StartedEdit
-from kymatui.actions.modules.handover import awaits_handover, complete_handover
+from kymatui.actions.edits.handover import awaits_handover, complete_handover
 from kymatui.domain.kyma_edit.label_edit import LabelProposal, Labels
 from kymatui.domain.kyma_edit.module_edit import EditProposal, EditVerb, ModuleEdit
 from kymatui.engine.jobs.job_progress import EDIT_WORDS, JobProgress

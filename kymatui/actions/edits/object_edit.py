@@ -16,7 +16,7 @@ from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma_edit.label_edit import LABELS
 from kymatui.engine.cluster.ports import Cluster, PatchKind
-from kymatui.engine.plans.diff import FieldDiff, diff_objects, state_digest
+from kymatui.engine.plans.plan import FieldDiff, diff_objects, state_digest
 from kymatui.errors import ConflictError, InvalidError, NotFoundError, OutdatedError, RefusedError
 
 Object = dict[str, Any]

@@ -10,7 +10,7 @@ from contextlib import closing
 
 from kymatui.actions.components.signature_reader import catalog_questions, read_signatures
 from kymatui.actions.modules.signatures import signature_reader
-from kymatui.cli.options.fetching import fetch_options
+from kymatui.cli.cluster_options import fetch_options
 from kymatui.cli.options.reading import watch_sessions
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.rows import Catalog

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from kymatui import helm
-from kymatui.cli.options.fetching import fetch_options
+from kymatui.cli.cluster_options import fetch_options
 from kymatui.engine.bundles.addresses import redact_address
 from kymatui.errors import RegistryError, UsageError
 

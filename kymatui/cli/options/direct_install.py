@@ -14,9 +14,15 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from kymatui.actions.unknown_names import unknown_module
-from kymatui.cli.cluster_options import add_cluster_options, add_duration, add_remote_options
+from kymatui.cli.cluster_options import (
+    add_cluster_options,
+    add_component_registry,
+    add_duration,
+    add_fetching,
+    add_remote_options,
+    fetch_options,
+)
 from kymatui.cli.options.chart_values import add_values, value_flags
-from kymatui.cli.options.fetching import add_component_registry, add_fetching, fetch_options
 from kymatui.cli.options.registry_options import component_source
 from kymatui.cli.options.unknown_names import require_namespace
 from kymatui.cli.output.plan_changes import question_text

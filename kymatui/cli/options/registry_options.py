@@ -14,7 +14,7 @@ from kymatui.domain.kubernetes.image_references import parse_image
 from kymatui.errors import UsageError
 from kymatui.ocm.component_location import ComponentLocation, NameMapping, check_name, parse_location
 from kymatui.ocm.errors import DescriptorError
-from kymatui.publishing.ports import ModuleSources
+from kymatui.publishing.disk_sources import DiskSources
 from kymatui.publishing.release import ReleaseRequest, release_advice
 
 _LARGEST_META: Final = 16 * 1024 * 1024
@@ -94,7 +94,7 @@ def add_release(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def read_release(args: argparse.Namespace, sources: ModuleSources) -> ReleaseRequest:
+def read_release(args: argparse.Namespace, sources: DiskSources) -> ReleaseRequest:
     """Return the request of the options. Raise ConfigurationError and UsageError."""
     meta, source = None, args.release_meta or ""
     if args.release_meta == "-":

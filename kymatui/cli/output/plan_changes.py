@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from kymatui.domain.plans.cluster_target import ClusterTarget
     from kymatui.domain.versions.version_diff import ValueChange
     from kymatui.engine.deletion.deletion_state import DeletionState
-    from kymatui.engine.plans.diff import FieldDiff
-    from kymatui.engine.plans.plan import Grant, Plan, Step
+    from kymatui.engine.plans.plan import FieldDiff, Grant, Plan, Step
 
 
 def plan_text(target: ClusterTarget, summary: str, text: str, form: str) -> str:

@@ -7,9 +7,8 @@ from typing import Any
 
 from kymatui.domain.audit.findings import AuditFinding, AuditInput, AuditRule
 from kymatui.domain.catalog.rows import ModuleRow
-from kymatui.domain.kubernetes.conditions import read_conditions
 from kymatui.domain.kubernetes.json_reader import JsonReader
-from kymatui.domain.kubernetes.object_meta import read_meta, read_ref, read_time
+from kymatui.domain.kubernetes.object_meta import read_conditions, read_meta, read_ref, read_time
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.problems import Actor, Severity
 from kymatui.domain.kyma.states import State

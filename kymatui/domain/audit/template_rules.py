@@ -10,7 +10,7 @@ from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import MalformedObject, read_ref
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma import module_templates as reading
-from kymatui.domain.kyma import release_metas
+from kymatui.domain.kyma import template_index
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
 from kymatui.domain.kyma.module_templates import ModuleTemplate, TemplateGeneration, read_template
 from kymatui.domain.kyma.problems import Actor, Severity
@@ -119,11 +119,11 @@ def check(case: AuditInput) -> Iterator[AuditFinding]:
         else:
             yield from _template(template, index_cluster(case.snapshot).templates)
     for raw in case.snapshot.release_metas:
-        meta = release_metas.read_release_meta(raw)
+        meta = template_index.read_release_meta(raw)
         if isinstance(meta, MalformedObject):
             yield AuditFinding(MALFORMED, meta.reason, "", str(meta.ref), actor=Actor.CATALOG)
             continue
-        for flaw in release_metas.release_meta_violations(meta):
+        for flaw in template_index.release_meta_violations(meta):
             yield AuditFinding(SCHEMA, str(flaw), meta.module, str(read_ref(raw)), flaw.path, actor=Actor.CATALOG)
     yield from _missing(case)
     yield from _readings(case)

@@ -8,7 +8,7 @@ from typing import Final
 from kymatui.domain.catalog.rows import NAMING_LISTS, CheckedResource, ModuleRow
 from kymatui.domain.kubernetes.managed_fields import CATALOG_SYNC, created_by
 from kymatui.domain.kubernetes.object_meta import LABEL_SKIP
-from kymatui.domain.kyma import module_templates, release_metas
+from kymatui.domain.kyma import module_templates, template_index
 from kymatui.domain.kyma.kyma_keeper import for_reader
 from kymatui.domain.kyma.kymas import NO_CHANNEL, Kyma, read_kyma
 from kymatui.domain.kyma.manifests import Manifest, is_reported
@@ -23,8 +23,8 @@ from kymatui.domain.kyma.problems import (
     remove_skip_label,
     scale_up,
 )
-from kymatui.domain.kyma.release_metas import ReleaseMeta
 from kymatui.domain.kyma.states import State, kyma_state
+from kymatui.domain.kyma.template_index import ReleaseMeta
 from kymatui.domain.modules.readiness import Readiness
 from kymatui.domain.modules.risks import (
     kyma_deletion_advice,
@@ -82,7 +82,7 @@ def _row_problems(
             severity = Severity.INFO if finding.harmless else Severity.WARNING
             yield Problem(severity, message, Actor.CATALOG, module, template.ref)
     if meta is not None:
-        for flaw in release_metas.release_meta_violations(meta):
+        for flaw in template_index.release_meta_violations(meta):
             message = f"{meta.ref} does not match its schema: {flaw}"
             yield Problem(Severity.WARNING, message, Actor.CATALOG, module, meta.ref)
     for item in checked:

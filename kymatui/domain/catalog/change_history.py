@@ -14,10 +14,9 @@ from msgspec import Struct
 
 from kymatui.domain.catalog.module_events import Event
 from kymatui.domain.catalog.rows import Catalog, ModuleRow
-from kymatui.domain.kubernetes.conditions import Condition, read_conditions
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.managed_fields import field_writers
-from kymatui.domain.kubernetes.object_meta import read_meta
+from kymatui.domain.kubernetes.object_meta import Condition, read_conditions, read_meta
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.states import State, state_rank
 from kymatui.domain.snapshot.object_index import ObjectIndex

@@ -18,8 +18,8 @@ from kymatui.domain.kyma.kymas import Kyma, ModuleReport, ModuleRequest
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings
 from kymatui.domain.kyma.manifests import Manifest
 from kymatui.domain.kyma.module_templates import ManagerRef, ModuleTemplate
-from kymatui.domain.kyma.release_metas import ReleaseMeta
 from kymatui.domain.kyma.states import State, state_rank
+from kymatui.domain.kyma.template_index import ReleaseMeta
 from kymatui.domain.kyma.versions import newest_version, parse_version, same_version
 from kymatui.domain.modules.presence import ManagerVisibility, PresenceEvidence
 from kymatui.domain.modules.readiness import LABEL_MODULE, check_readiness

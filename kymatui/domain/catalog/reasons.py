@@ -15,10 +15,9 @@ from kymatui.domain.installed import (
     interruption_words,
     run_words,
 )
-from kymatui.domain.kubernetes.conditions import find_condition
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.managed_fields import find_manual_changes
-from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.object_meta import find_condition, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import to_sentence
 from kymatui.domain.kyma.kymas import Policy

@@ -18,8 +18,8 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kyma_keeper import actor_with_keeper, find_keeper
 from kymatui.domain.kyma.kymas import Kyma, ModuleReport, read_kyma
 from kymatui.domain.kyma.problems import Actor
-from kymatui.domain.kyma.release_metas import ReleaseMeta, read_release_meta
 from kymatui.domain.kyma.states import State, parse_state, state_rank
+from kymatui.domain.kyma.template_index import ReleaseMeta, read_release_meta
 from kymatui.domain.kyma.versions import version_order
 from kymatui.domain.modules.presence import Presence, PresenceEvidence, actor_on_report, determine_presence
 from kymatui.domain.snapshot.missing_lists import UnknownFact

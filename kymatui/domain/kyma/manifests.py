@@ -7,7 +7,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from kymatui.domain.kubernetes.conditions import Condition, read_conditions
 from kymatui.domain.kubernetes.json_reader import Flaw, JsonReader
 from kymatui.domain.kubernetes.object_meta import (
     ANNOTATION_UNMANAGED,
@@ -16,10 +15,12 @@ from kymatui.domain.kubernetes.object_meta import (
     LABEL_MANDATORY,
     LABEL_MODULE_NAME,
     LABEL_SKIP,
+    Condition,
     MalformedObject,
     ObjectMeta,
     WithRaw,
     identity_flaw,
+    read_conditions,
     read_meta,
     read_ref,
 )

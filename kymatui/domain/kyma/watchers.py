@@ -7,14 +7,15 @@ from typing import Any
 
 from msgspec import Struct
 
-from kymatui.domain.kubernetes.conditions import Condition, read_conditions
 from kymatui.domain.kubernetes.json_reader import Flaw, JsonReader
 from kymatui.domain.kubernetes.object_meta import (
     LABEL_MANAGED_BY,
+    Condition,
     MalformedObject,
     ObjectMeta,
     WithRaw,
     identity_flaw,
+    read_conditions,
     read_meta,
     read_ref,
 )

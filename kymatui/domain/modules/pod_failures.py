@@ -7,10 +7,9 @@ from typing import Final
 
 from msgspec import Struct
 
-from kymatui.domain.kubernetes.conditions import find_condition, read_conditions
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.label_selectors import LabelSelector, read_selector
-from kymatui.domain.kubernetes.object_meta import read_meta, read_ref
+from kymatui.domain.kubernetes.object_meta import find_condition, read_conditions, read_meta, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.snapshot.snapshots import Object

@@ -12,9 +12,15 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kymatui.domain.kubernetes.conditions import Condition, find_condition, read_conditions
 from kymatui.domain.kubernetes.json_reader import Flaw, JsonReader
-from kymatui.domain.kubernetes.object_meta import ObjectMeta, read_meta, read_ref
+from kymatui.domain.kubernetes.object_meta import (
+    Condition,
+    ObjectMeta,
+    find_condition,
+    read_conditions,
+    read_meta,
+    read_ref,
+)
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma.states import State

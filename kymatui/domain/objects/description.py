@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from msgspec import Struct, field
 
 from kymatui.domain.catalog.module_events import Event
-from kymatui.domain.kubernetes.conditions import Condition, read_conditions
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.managed_fields import FieldWriter, field_writers
-from kymatui.domain.kubernetes.object_meta import ObjectMeta, WithRaw, read_meta, read_ref
+from kymatui.domain.kubernetes.object_meta import Condition, ObjectMeta, WithRaw, read_conditions, read_meta, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.objects.references import ResolvedReference
 from kymatui.domain.ownership import owning_manifest

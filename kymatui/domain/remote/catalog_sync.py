@@ -27,8 +27,7 @@ from kymatui.domain.kubernetes.object_meta import (
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE, Kyma
 from kymatui.domain.kyma.module_templates import ModuleTemplate, TemplateGeneration, read_template
-from kymatui.domain.kyma.release_metas import ReleaseMeta, read_release_meta
-from kymatui.domain.kyma.template_index import TemplateIndex, index_templates
+from kymatui.domain.kyma.template_index import ReleaseMeta, TemplateIndex, index_templates, read_release_meta
 from kymatui.domain.remote.runtime_pair import RuntimePair, is_synced_copy
 from kymatui.domain.snapshot.missing_lists import UnknownFact, explain_missing
 from kymatui.domain.snapshot.snapshots import Object, Snapshot

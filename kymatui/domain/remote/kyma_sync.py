@@ -8,7 +8,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from kymatui.domain.kubernetes.conditions import find_condition
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import (
     LABEL_BETA,
@@ -17,6 +16,7 @@ from kymatui.domain.kubernetes.object_meta import (
     LABEL_MODULE_NAME,
     LABEL_SKIP,
     OPERATOR,
+    find_condition,
     parse_time,
 )
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE, Kyma, ModuleReport, Policy, TrackedObject

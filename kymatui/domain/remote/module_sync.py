@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from kymatui.domain.catalog.rows import Catalog, CatalogOrigin, ModuleRow
-from kymatui.domain.kubernetes.conditions import find_condition
-from kymatui.domain.kubernetes.object_meta import LABEL_SKIP, read_ref
+from kymatui.domain.kubernetes.object_meta import LABEL_SKIP, find_condition, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import Policy
 from kymatui.domain.kyma.manifests import Manifest, default_resource, read_manifest

@@ -10,10 +10,15 @@ from msgspec.structs import replace
 
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.module_inputs import CatalogOptions
-from kymatui.domain.kubernetes.conditions import find_condition
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.managed_fields import CATALOG_SYNC, created_by
-from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, LAST_APPLIED, field_managers, read_ref
+from kymatui.domain.kubernetes.object_meta import (
+    LABEL_MANAGED_BY,
+    LAST_APPLIED,
+    field_managers,
+    find_condition,
+    read_ref,
+)
 from kymatui.domain.kyma.field_defaults import FieldSchema
 from kymatui.domain.kyma.kyma_keeper import actor_with_keeper, with_keeper
 from kymatui.domain.kyma.kymas import Kyma

@@ -15,9 +15,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kymatui.domain.kubernetes.conditions import find_condition
 from kymatui.domain.kubernetes.json_reader import JsonReader
-from kymatui.domain.kubernetes.object_meta import MalformedObject
+from kymatui.domain.kubernetes.object_meta import MalformedObject, find_condition
 from kymatui.domain.kyma.kyma_keeper import find_keeper, with_keeper
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
 from kymatui.domain.kyma.problems import Actor

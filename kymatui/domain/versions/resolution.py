@@ -23,8 +23,7 @@ from kymatui.domain.kyma.maintenance_windows import (
     runtime_properties,
 )
 from kymatui.domain.kyma.module_templates import ModuleTemplate, TemplateGeneration
-from kymatui.domain.kyma.release_metas import ReleaseMeta
-from kymatui.domain.kyma.template_index import TemplateIndex
+from kymatui.domain.kyma.template_index import ReleaseMeta, TemplateIndex
 from kymatui.domain.kyma.versions import is_downgrade, parse_version, same_version
 from kymatui.domain.versions import refusals
 from kymatui.domain.versions.refusals import Refusal

@@ -8,7 +8,7 @@ from typing import Final
 from msgspec import Struct
 
 from kymatui.domain.fleet.runtimes import Runtime
-from kymatui.domain.kyma.release_metas import ReleaseMeta, read_release_meta
+from kymatui.domain.kyma.template_index import ReleaseMeta, read_release_meta
 from kymatui.domain.kyma.versions import same_version
 from kymatui.domain.whatif.fleet_objects import RELEASE_META, FleetObjects
 from kymatui.domain.whatif.forecast import Forecast, ModuleForecast

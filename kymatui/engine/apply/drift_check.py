@@ -22,8 +22,7 @@ from kymatui.engine.cluster.read_once import read_once
 from kymatui.engine.cluster.retries import DEFAULT_RETRY, RetryPolicy
 from kymatui.engine.inventory.release_store import ReleaseStore
 from kymatui.engine.jobs.wait import has_readiness
-from kymatui.engine.plans.diff import FieldDiff
-from kymatui.engine.plans.plan import Action, FieldConflict, Intent, Plan, Step
+from kymatui.engine.plans.plan import Action, FieldConflict, FieldDiff, Intent, Plan, Step
 
 _KEYED: Final = re.compile(r'\[(?:[A-Za-z]+="([^"]*)"(?:,[^\]]*)?)\]')
 

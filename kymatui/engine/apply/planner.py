@@ -57,7 +57,6 @@ from kymatui.engine.inventory.inventory_store import CONFIG_MAP, ApplySetStore, 
 from kymatui.engine.inventory.ownership_marks import bundle_owner, with_ownership_marks
 from kymatui.engine.inventory.release_store import SECRET, ReleaseStore, require_storable
 from kymatui.engine.jobs.wait import is_deleted_when_done
-from kymatui.engine.plans.diff import diff_objects
 from kymatui.engine.plans.plan import (
     Action,
     BundlePart,
@@ -66,6 +65,7 @@ from kymatui.engine.plans.plan import (
     Plan,
     Step,
     bundle_digest,
+    diff_objects,
     list_grants,
 )
 from kymatui.engine.sources.chart_lookup import ChartLocation, chart_location

@@ -28,8 +28,16 @@ from kymatui.engine.dryrun.field_takeover import (
 )
 from kymatui.engine.inventory.ownership_marks import ADOPTED_MANAGERS, HELM_MANAGER, is_lifecycle_manager_mark
 from kymatui.engine.jobs.hooks import BEFORE_CREATION, hook_key, was_created_by_hook
-from kymatui.engine.plans.diff import FieldDiff, diff_objects, state_digest
-from kymatui.engine.plans.plan import Action, BundlePart, FieldConflict, ObservedVersion, Step
+from kymatui.engine.plans.plan import (
+    Action,
+    BundlePart,
+    FieldConflict,
+    FieldDiff,
+    ObservedVersion,
+    Step,
+    diff_objects,
+    state_digest,
+)
 from kymatui.errors import ClusterError, ConflictError, ForbiddenError, InvalidError, NotFoundError, ServerError
 
 _MANAGER: Final = re.compile(r'conflict with "((?:[^"\\]|\\.)*)"')

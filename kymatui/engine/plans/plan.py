@@ -1,27 +1,34 @@
-"""Plans: everything that an installation, upgrade or deletion will do, to be reviewed, saved and read again."""
+"""Plans: what an installation, upgrade or deletion does, with the differences; to be reviewed, saved and read."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kymatui.domain.kubernetes.object_meta import LAST_APPLIED, read_kind
 from kymatui.domain.kubernetes.privileges import find_privileges
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kubernetes.terminal_text import cut_text
 from kymatui.domain.kyma.kymas import Policy
 from kymatui.domain.rights import RequiredPermission
-from kymatui.engine.bundles.bundle import Bundle
+from kymatui.domain.versions.version_diff import ChangeKind, field_changes
+from kymatui.engine.bundles.bundle import HIDDEN, Bundle
 from kymatui.engine.cluster.ports import Object
-from kymatui.engine.plans.diff import FieldDiff, hide_fields
 from kymatui.errors import ConfigurationError
 from kymatui.json_input import JsonInputError, read_json
 from kymatui.structs import resolved_type
+
+if TYPE_CHECKING:
+    from kymatui.domain.versions.version_diff import ValueChange
+    from kymatui.engine.bundles.bundle import HiddenContent
+
 
 # The permissions that a module gets: roles that it installs or binds.
 
@@ -328,3 +335,81 @@ def bundle_digest(bundle: Bundle) -> str:
         (bundle.release.manifest, dict(bundle.release.config)) if bundle.release else None,
     )
     return hashlib.sha256(msgspec.json.encode(content, order="deterministic")).hexdigest()
+
+
+HIDDEN_CHANGED: Final = "(hidden, another value)"
+
+_KEPT_BY_TOOLS: Final = frozenset({LAST_APPLIED, "deployment.kubernetes.io/revision"})
+"""Annotations that tools and controllers use like a status."""
+_VOLATILE: Final = ("creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid")
+
+
+class FieldDiff(Struct, frozen=True):
+    """One field; `before` and `after` are JSON values, None if absent."""
+
+    path: str
+    before: object
+    after: object
+
+
+def diff_objects(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> tuple[FieldDiff, ...]:
+    """Return the differences of two states; values of Secrets are masked."""
+    old, new = _comparable(before or {}), _comparable(after or {})
+    secret = _is_secret(before or after or {})
+    return tuple(_shown(change, secret) for change in _changes(old, new))
+
+
+def hide_fields(changes: Iterable[FieldDiff], ref: ObjectRef, hidden: HiddenContent) -> tuple[FieldDiff, ...]:
+    """Return the differences with the hidden values of an object, and the keys that may be values, masked."""
+    diffs: dict[str, FieldDiff] = {}
+    for change in changes:
+        content = hidden.find(ref, change.path)
+        if content is None:
+            diffs[change.path] = change
+            continue
+        path = content.shown(change.path)
+        before = content.value(change.path, change.before, HIDDEN)
+        after = content.value(change.path, change.after, HIDDEN if before is None else HIDDEN_CHANGED)
+        diffs.setdefault(path, FieldDiff(path, before, after))
+    return tuple(diffs.values())
+
+
+def state_digest(live: Mapping[str, Any]) -> str:
+    """Return a digest of an object without status and server-set metadata."""
+    text = json.dumps(_comparable(live), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[ValueChange]:
+    for key in sorted(old.keys() | new.keys()):
+        yield from field_changes(old.get(key), new.get(key), key)
+
+
+def _comparable(body: Mapping[str, Any]) -> dict[str, Any]:
+    fields = {name: value for name, value in body.items() if name not in ("status", "stringData")}
+    metadata = {name: value for name, value in (body.get("metadata") or {}).items() if name not in _VOLATILE}
+    annotations = metadata.get("annotations")
+    if isinstance(annotations, Mapping) and not _KEPT_BY_TOOLS.isdisjoint(annotations):
+        metadata["annotations"] = {name: value for name, value in annotations.items() if name not in _KEPT_BY_TOOLS}
+        if not metadata["annotations"]:
+            del metadata["annotations"]  # so that it equals an object without annotations
+    return {**fields, "metadata": metadata}
+
+
+def _is_secret(body: Mapping[str, Any]) -> bool:
+    kind = read_kind(body)
+    return (kind.group, kind.kind) == ("", "Secret")
+
+
+def _shown(change: ValueChange, secret: bool) -> FieldDiff:
+    before, after = change.before, change.after
+    if secret and (change.path == "data" or change.path.startswith(("data.", "stringData"))):
+        before = _masked(before, HIDDEN)
+        after = _masked(after, HIDDEN if change.kind is ChangeKind.ADDED else HIDDEN_CHANGED)
+    return FieldDiff(change.path, before, after)
+
+
+def _masked(value: object, word: str) -> object:
+    if isinstance(value, Mapping):
+        return dict.fromkeys(value, word)
+    return None if value is None else word

@@ -12,8 +12,7 @@ from msgspec.structs import replace
 
 from kymatui.domain.inventories import Origin
 from kymatui.engine.bundles.addresses import content_digest, redact_address
-from kymatui.engine.bundles.bundle import Bundle, BundleHook, ChartRelease
-from kymatui.engine.bundles.hidden_content import compare_renderings
+from kymatui.engine.bundles.bundle import Bundle, BundleHook, ChartRelease, compare_renderings
 from kymatui.engine.bundles.yaml_objects import document_key, read_objects, unique_documents
 from kymatui.engine.cluster.kind_order import defined_kinds
 from kymatui.engine.cluster.ports import Blobs, FetchedChart, Object

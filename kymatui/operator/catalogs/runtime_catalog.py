@@ -81,7 +81,7 @@ class SyncedCopies(Struct):
 
 
 class RuntimeCatalog:
-    """Implements `RuntimeCatalogSync`; thread-safe for different Kymas.
+    """The catalog of a runtime: conditions CRDsSync and ModuleCatalog; thread-safe for different Kymas.
 
     `width` is the number of parallel requests to one runtime. What a runtime had complete less than `brief` seconds ago
     is not read again: an installation wakes its Kyma with each of its steps.

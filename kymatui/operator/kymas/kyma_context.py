@@ -1,6 +1,6 @@
 """The dependencies of the controllers of Kymas and of mandatory modules.
 
-Implementations of `RuntimeCatalogSync` and `RuntimeWebhookSync` write only what differs, so that a reconciliation
+`RuntimeCatalog` and implementations of `RuntimeWebhookSync` write only what differs, so that a reconciliation
 without a change writes nothing. They raise KymatuiError; the Kyma controller then sets the condition to False and tries
 again.
 """
@@ -19,27 +19,12 @@ from kymatui.domain.kyma.kymas import Kyma
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings
 from kymatui.engine.cluster.ports import Clock, Cluster
 from kymatui.ocm.descriptors import ComponentDescriptor
-from kymatui.operator.catalogs.runtime_catalog import CatalogCache
+from kymatui.operator.catalogs.runtime_catalog import CatalogCache, RuntimeCatalog
 from kymatui.operator.framework.applied_copies import AppliedCopies
 from kymatui.operator.framework.controller import RequeueIntervals
 from kymatui.operator.framework.dependency_watches import DependencyWatches
 from kymatui.operator.framework.runtime_cache import RuntimeCache
 from kymatui.operator.monitoring.event_writer import Record, no_events
-
-
-class RuntimeCatalogSync(Protocol):
-    """The catalog of a runtime: condition CRDsSync of `sync_crds`, ModuleCatalog of `sync_catalog`."""
-
-    def sync_crds(self, kyma: Kyma, runtime: Cluster, cancel: threading.Event) -> None:
-        """Copy the CRDs of Kyma, ModuleTemplate and ModuleReleaseMeta."""
-        ...
-
-    def sync_catalog(self, kyma: Kyma, runtime: Cluster, cancel: threading.Event) -> None:
-        """Copy the ModuleTemplates and ModuleReleaseMetas that this Kyma may have; delete earlier copies.
-
-        `kyma` is the control plane's Kyma with channel and modules of the runtime's.
-        """
-        ...
 
 
 class RuntimeWebhookSync(Protocol):
@@ -100,7 +85,7 @@ class KymaContext(Struct, frozen=True):
     components: Components
     registry: str = ""
     settings: ControllerSettings = field(default_factory=ControllerSettings)
-    catalog: RuntimeCatalogSync | None = None
+    catalog: RuntimeCatalog | None = None
     webhook: RuntimeWebhookSync | None = None
     single: bool = False
     intervals: RequeueIntervals = field(default_factory=RequeueIntervals)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from kymatui.domain.kubernetes.conditions import LONGEST_MESSAGE
-from kymatui.domain.kubernetes.object_meta import format_time, read_ref
+from kymatui.domain.kubernetes.object_meta import LONGEST_MESSAGE, format_time, read_ref
 from kymatui.domain.kubernetes.terminal_text import cut_text
 from kymatui.domain.kyma.kyma_conditions import KymaCondition, kyma_conditions
 from kymatui.domain.kyma.kymas import Kyma

@@ -11,8 +11,7 @@ from kymatui.domain.kubernetes.object_meta import LABEL_MANDATORY, LABEL_MODULE_
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import Kyma, Policy, read_kyma
 from kymatui.domain.kyma.module_templates import ModuleTemplate
-from kymatui.domain.kyma.release_metas import ReleaseMeta, read_release_meta
-from kymatui.domain.kyma.template_index import TemplateIndex, mandatory_metas
+from kymatui.domain.kyma.template_index import ReleaseMeta, TemplateIndex, mandatory_metas, read_release_meta
 from kymatui.domain.modules.module_outcomes import WorkItem
 from kymatui.domain.plans.kyma_manifest import kyma_manifest
 from kymatui.engine.cluster.concurrency import attempt

@@ -20,8 +20,7 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE, Policy
 from kymatui.domain.kyma.manifests import Manifest, default_resource, default_resource_body
 from kymatui.domain.kyma.module_templates import StateCheckRule
-from kymatui.domain.modules.state_checks import CheckInput, Evaluation, StateDecision, evaluate
-from kymatui.domain.modules.status_paths import PathResult
+from kymatui.domain.modules.state_checks import CheckInput, Evaluation, PathResult, StateDecision, evaluate
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, Object
 from kymatui.errors import ConfigurationError, ConflictError, NotFoundError
 from kymatui.json_input import read_json

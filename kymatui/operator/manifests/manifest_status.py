@@ -11,9 +11,8 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from kymatui.domain.kubernetes.conditions import LONGEST_MESSAGE
 from kymatui.domain.kubernetes.json_reader import JsonReader
-from kymatui.domain.kubernetes.object_meta import format_time, read_time
+from kymatui.domain.kubernetes.object_meta import LONGEST_MESSAGE, format_time, read_time
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.manifests import Manifest
 from kymatui.domain.kyma.states import State

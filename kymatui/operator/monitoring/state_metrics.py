@@ -10,8 +10,8 @@ from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, LABEL_MANDATO
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
-from kymatui.domain.kyma.release_metas import ReleaseMeta, read_release_meta
 from kymatui.domain.kyma.states import State
+from kymatui.domain.kyma.template_index import ReleaseMeta, read_release_meta
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.operator.framework.controller import GONE, KindWatch, RequeueIntervals, Wake
 from kymatui.operator.monitoring.metric_registry import Labels, MetricRegistry

@@ -7,8 +7,7 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from kymatui.domain.kubernetes.conditions import find_condition
-from kymatui.domain.kubernetes.object_meta import OPERATOR, format_time
+from kymatui.domain.kubernetes.object_meta import OPERATOR, find_condition, format_time
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.states import State
 from kymatui.domain.kyma.watchers import Watcher, read_watcher

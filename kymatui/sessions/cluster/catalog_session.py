@@ -28,8 +28,15 @@ from kymatui.sessions.cluster.controller_rules import read_configured_rules
 from kymatui.sessions.cluster.session_options import SessionOptions
 from kymatui.sessions.feeds.community_catalogs import CommunityCatalogs
 from kymatui.sessions.feeds.feed_director import OwnedFollower
-from kymatui.sessions.feeds.feeds import KYMA_KINDS, WORKLOADS, Feeds, raise_gc_thresholds
-from kymatui.sessions.feeds.namespace_feeds import FollowedKind, NamespaceFollower, namespaces
+from kymatui.sessions.feeds.feeds import (
+    KYMA_KINDS,
+    WORKLOADS,
+    Feeds,
+    FollowedKind,
+    NamespaceFollower,
+    namespaces,
+    raise_gc_thresholds,
+)
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster

@@ -41,7 +41,7 @@ def names_in(snapshot: Snapshot) -> CompletionNames:
     from kymatui.domain.installed import read_installations
     from kymatui.domain.kubernetes.object_meta import MalformedObject
     from kymatui.domain.kyma.module_templates import read_template
-    from kymatui.domain.kyma.release_metas import read_release_meta
+    from kymatui.domain.kyma.template_index import read_release_meta
 
     modules: dict[str, set[str]] = {}
     channels: set[str] = set()

@@ -11,7 +11,7 @@ from kymatui.domain.fleet.runtimes import Fleet, build_fleet
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.kyma.module_templates import ModuleTemplate, read_template
-from kymatui.domain.kyma.release_metas import ReleaseMeta, read_release_meta
+from kymatui.domain.kyma.template_index import ReleaseMeta, read_release_meta
 from kymatui.domain.snapshot.missing_lists import ListGap, UnknownFact
 from kymatui.errors import ClusterError, ForbiddenError, NotFoundError
 from kymatui.sessions.cluster.cluster_access import open_cluster, require_namespace

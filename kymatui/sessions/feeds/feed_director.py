@@ -16,8 +16,15 @@ from kymatui.domain.modules.readiness import unready_managers
 from kymatui.domain.snapshot.snapshots import ReadCache
 from kymatui.engine.cluster.logins import WaitLimit
 from kymatui.errors import KymatuiError, as_kymatui_error, is_busy
-from kymatui.sessions.feeds.feeds import KYMA_KINDS, WATCHED_KINDS, WORKLOADS
-from kymatui.sessions.feeds.namespace_feeds import NAMESPACES, FollowedKind, NamespaceFollower, namespaces
+from kymatui.sessions.feeds.feeds import (
+    KYMA_KINDS,
+    NAMESPACES,
+    WATCHED_KINDS,
+    WORKLOADS,
+    FollowedKind,
+    NamespaceFollower,
+    namespaces,
+)
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.api.discovery import Discovery

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from kymatui.actions.batch import Work
+from kymatui.actions.edits.handover import planned_handover
 from kymatui.actions.edits.module_edits import (
     EditControls,
     EditItem,
@@ -23,7 +24,6 @@ from kymatui.actions.edits.module_edits import (
 )
 from kymatui.actions.edits.uninstall import UninstallConsent
 from kymatui.actions.jobs import FOLLOW_SECONDS, JobReport, JobSpec
-from kymatui.actions.modules.handover import planned_handover
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.terminal_text import name_or_count, with_subject

@@ -16,7 +16,7 @@ from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.plans.jobs import KYMA_KEY, module_key
 from kymatui.domain.plans.plan_preview import PlannedChange, Preview, PreviewLine
 from kymatui.domain.snapshot.missing_lists import RowFact
-from kymatui.engine.plans.diff import state_digest
+from kymatui.engine.plans.plan import state_digest
 from kymatui.errors import ConfigurationError, ForbiddenError, NotFoundError
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen

@@ -11,8 +11,7 @@ from textual.widget import Widget
 
 from kymatui.domain.catalog.rows import CheckedResource, ModuleRow
 from kymatui.domain.kubernetes.refs import ObjectRef
-from kymatui.domain.modules.state_checks import CheckMode
-from kymatui.domain.modules.status_paths import evaluate_path
+from kymatui.domain.modules.state_checks import CheckMode, evaluate_path
 from kymatui.domain.snapshot.snapshots import Snapshot
 from kymatui.lists.module import RULE_COLUMNS
 from kymatui.ui.base.screen_keys import key_for

@@ -12,10 +12,9 @@ import pytest
 from kymatui.domain.inventories import Inventory, InventoryItem, Origin
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.bundles.bundle import Bundle
-from kymatui.engine.bundles.hidden_content import HIDDEN
+from kymatui.engine.bundles.bundle import HIDDEN, Bundle
 from kymatui.engine.cluster.ports import Cluster, ServedKind
-from kymatui.engine.plans.diff import diff_objects, hide_fields
+from kymatui.engine.plans.plan import diff_objects, hide_fields
 from kymatui.engine.sources import chart_source
 from kymatui.engine.sources.chart_lookup import cluster_lookup, manifest_lookup
 from kymatui.engine.sources.render_target import RenderTarget

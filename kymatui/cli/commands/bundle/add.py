@@ -8,16 +8,16 @@ import re
 from pathlib import Path
 from typing import Final
 
-from kymatui.cli.options.fetching import add_fetching, fetch_options
+from kymatui.cli.cluster_options import add_fetching, fetch_options
 from kymatui.cli.options.registry_options import image_location
 from kymatui.cli.output.printing import print_line
 from kymatui.cli.output.transfers import transfer_bars, transfer_line
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.errors import UsageError
 from kymatui.publishing.add_layers import AddRequest, add_layers, parse_pairs
+from kymatui.publishing.disk_sources import DiskSources
 from kymatui.publishing.image_layers import ImageMetadata, NewLayer, new_layer
 from kymatui.publishing.places import open_sources
-from kymatui.publishing.ports import ModuleSources
 from kymatui.sessions.registries import open_registries
 
 LARGEST_LAYER: Final = 16 * 1024**3  # bytes of a file, which is read in chunks
@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _layer(text: str, files: ModuleSources) -> NewLayer:
+def _layer(text: str, files: DiskSources) -> NewLayer:
     path, colon, media_type = text.rpartition(":")
     if not colon or not _MEDIA_TYPE.fullmatch(media_type) or Path(text).exists():
         path, media_type = text, ""

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 from msgspec.structs import replace
 
-from kymatui.cli.options.fetching import add_fetching, fetch_options
+from kymatui.cli.cluster_options import add_fetching, fetch_options
 from kymatui.cli.options.registry_options import ArtifactPlace, PlaceKind, add_mapping, artifact_place
 from kymatui.cli.output.printing import print_line, print_text
 from kymatui.cli.output.transfers import transfer_bars, transfer_line

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from kymatui.cli.options.fetching import add_fetching, fetch_options
+from kymatui.cli.cluster_options import add_fetching, fetch_options
 from kymatui.cli.options.registry_options import add_mapping, add_release, print_advice, read_release
 from kymatui.cli.output.printing import print_line
 from kymatui.errors import ConfigurationError, UsageError

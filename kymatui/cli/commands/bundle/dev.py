@@ -14,7 +14,7 @@ from kymatui.actions.logs import LogState, LogStatus
 from kymatui.actions.modules.install import plan_installs
 from kymatui.actions.modules.install_plan import Adoption
 from kymatui.actions.modules.module_sources import ModuleSource, find_installed
-from kymatui.cli.cluster_options import add_duration
+from kymatui.cli.cluster_options import add_duration, add_fetching, fetch_options
 from kymatui.cli.commands.bundle.create import CONFIG, source_date_epoch
 from kymatui.cli.commands.bundle.lint import problem_lines
 from kymatui.cli.commands.modules.delete import delete_modules
@@ -27,7 +27,6 @@ from kymatui.cli.options.direct_install import (
     install_request,
     open_context,
 )
-from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.output.printing import print_line, print_message, print_text
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef

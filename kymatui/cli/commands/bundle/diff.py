@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any, Final
 
-from kymatui.cli.options.fetching import add_fetching, fetch_options
+from kymatui.cli.cluster_options import add_fetching, fetch_options
 from kymatui.cli.options.registry_options import add_mapping, located_component
 from kymatui.cli.output.plan_changes import change_json
 from kymatui.cli.output.printing import document, print_line, print_text

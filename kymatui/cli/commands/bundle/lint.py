@@ -6,8 +6,8 @@ import argparse
 from collections import Counter
 from collections.abc import Sequence
 
+from kymatui.cli.cluster_options import add_fetching, fetch_options
 from kymatui.cli.commands.bundle.create import CONFIG
-from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.registry_options import PlaceKind, add_mapping, artifact_place
 from kymatui.cli.output.printing import document, print_text
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize

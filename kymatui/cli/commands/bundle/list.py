@@ -6,7 +6,7 @@ import argparse
 from contextlib import ExitStack
 
 from kymatui.actions.components.component_facts import list_tags, list_versions
-from kymatui.cli.options.fetching import add_fetching, fetch_options
+from kymatui.cli.cluster_options import add_fetching, fetch_options
 from kymatui.cli.options.registry_options import add_mapping
 from kymatui.cli.output.printing import document, print_line, print_text
 from kymatui.domain.kubernetes.image_references import parse_image

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from kymatui.adapters.files.user_files import write_files
-from kymatui.cli.options.fetching import add_fetching, fetch_options
+from kymatui.cli.cluster_options import add_fetching, fetch_options
 from kymatui.cli.options.registry_options import add_component, add_mapping, located_component
 from kymatui.cli.output.printing import print_line
 from kymatui.domain.kubernetes.terminal_text import format_count

@@ -6,8 +6,8 @@ import argparse
 import os
 from contextlib import ExitStack
 
+from kymatui.cli.cluster_options import add_fetching, fetch_options
 from kymatui.cli.commands.bundle.copy import print_copied
-from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.registry_options import PlaceKind, artifact_place
 from kymatui.cli.output.transfers import transfer_bars
 from kymatui.errors import UsageError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from kymatui.actions.components.component_facts import ShownComponent, component_facts, component_json, show_component
-from kymatui.cli.options.fetching import add_fetching, fetch_options
+from kymatui.cli.cluster_options import add_fetching, fetch_options
 from kymatui.cli.options.registry_options import add_component, add_mapping, located_component
 from kymatui.cli.output.printing import document, print_line, print_text, table
 from kymatui.domain.kubernetes.terminal_text import sanitize

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from kymatui.actions.modules.signatures import read_signer_file
-from kymatui.cli.options.fetching import add_fetching, fetch_options
+from kymatui.cli.cluster_options import add_fetching, fetch_options
 from kymatui.cli.options.registry_options import add_mapping, image_location, located_component
 from kymatui.cli.output.printing import print_line
 from kymatui.domain.kubernetes.terminal_text import format_count

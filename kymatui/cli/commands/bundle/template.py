@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from kymatui.cli.options.fetching import add_fetching, fetch_options
+from kymatui.cli.cluster_options import add_fetching, fetch_options
 from kymatui.cli.options.registry_options import (
     add_component,
     add_mapping,

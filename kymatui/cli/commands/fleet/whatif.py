@@ -14,9 +14,8 @@ from msgspec.structs import replace
 
 from kymatui.actions.modules.version_content import VersionReader
 from kymatui.actions.modules.version_report import compare_contents
-from kymatui.cli.cluster_options import add_cluster_options, add_remote_options
+from kymatui.cli.cluster_options import add_cluster_options, add_fetching, add_remote_options, fetch_options
 from kymatui.cli.commands.fleet.sync import read_labels
-from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.fleet_filters import add_fleet_filters, choose_listed, require_drift
 from kymatui.cli.options.listing import add_list_output, add_list_timeout, read_again
 from kymatui.cli.output.audit_formats import sarif_log, stamp

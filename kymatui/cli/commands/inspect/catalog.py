@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from kymatui.cli.cluster_options import add_contexts, uses_contexts
-from kymatui.cli.options.fetching import add_component_registry, add_fetching
+from kymatui.cli.cluster_options import add_component_registry, add_contexts, add_fetching, uses_contexts
 from kymatui.cli.options.reading import (
     catalog_of,
     configure_reading,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kymatui.actions.modules.version_content import VersionReader
 from kymatui.actions.modules.version_report import VersionReport, compare_contents
-from kymatui.cli.options.fetching import add_fetching, fetch_options
+from kymatui.cli.cluster_options import add_fetching, fetch_options
 from kymatui.cli.options.reading import configure_reading, note_missing_lists, row_of, watch_sessions
 from kymatui.cli.output.listing import Listing, ListPrinter, is_table, render
 from kymatui.cli.output.plan_changes import affected_json, change_json

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kymatui.cli.cluster_options import add_contexts, uses_contexts
+from kymatui.cli.cluster_options import add_contexts, add_fetching, uses_contexts
 from kymatui.cli.commands.modules.upgrade import find_installed_as, recorded_source
 from kymatui.cli.options.direct_install import (
     FORMATS,
@@ -16,7 +16,6 @@ from kymatui.cli.options.direct_install import (
     install_request,
     open_context,
 )
-from kymatui.cli.options.fetching import add_fetching
 from kymatui.cli.output.plan_changes import from_to
 from kymatui.cli.output.printing import document, markdown, paragraph, print_text, table
 from kymatui.domain.installed import SourceKind, is_local, source_of

@@ -10,9 +10,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kymatui.actions.batch import Work, run_batch
+from kymatui.actions.edits.handover import planned_handover
 from kymatui.actions.edits.module_edits import EditControls, EditPlan, EditResult, ModuleEditing, plan_edits
 from kymatui.actions.jobs import job_cluster
-from kymatui.actions.modules.handover import planned_handover
 from kymatui.cli.options.batch_renderers import renderer_of
 from kymatui.cli.options.direct_install import ProgressPrinter
 from kymatui.cli.options.editing import action_words, plan_json, print_stage, require_rights

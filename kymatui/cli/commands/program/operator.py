@@ -9,9 +9,8 @@ import threading
 import time
 from pathlib import Path
 
-from kymatui.cli.cluster_options import add_cluster_options, add_duration
+from kymatui.cli.cluster_options import add_cluster_options, add_duration, add_fetching, fetch_options
 from kymatui.cli.commands.program.operator_options import add_lookup_secrets, lookup_secrets
-from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.unknown_names import require_namespace
 from kymatui.cli.output.plan_changes import plan_document
 from kymatui.cli.output.printing import print_line, print_text

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from kymatui.cli.cluster_options import read_duration
+from kymatui.cli.cluster_options import add_insecure_registries, read_duration
 from kymatui.cli.commands.program.operator_options import (
     NAMESPACE,
     add_lookup_secrets,
@@ -22,7 +22,6 @@ from kymatui.cli.commands.program.operator_options import (
     manifest_namespaces,
     require_shards,
 )
-from kymatui.cli.options.fetching import add_insecure_registries
 from kymatui.cli.output.printing import print_text
 from kymatui.errors import UnknownNameError, UsageError
 from kymatui.operator.installation.deployment import DeploymentOptions, operator_objects

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from kymatui.cli.cluster_options import add_duration, read_duration
+from kymatui.cli.cluster_options import add_duration, fetch_options, read_duration
 from kymatui.cli.commands.program.operator import configure_fetching
 from kymatui.cli.commands.program.operator_install import (
     configure_install,
@@ -35,7 +35,6 @@ from kymatui.cli.commands.program.operator_options import (
     manifest_namespaces,
     require_shards,
 )
-from kymatui.cli.options.fetching import fetch_options
 from kymatui.cli.options.unknown_names import require_namespace
 from kymatui.cli.output.plan_changes import plan_document
 from kymatui.cli.output.printing import print_line, print_text

@@ -32,7 +32,10 @@ class KindRules:
     def before_delete(
         self, resource: ServedResource, obj: Object, options: DeleteOptions, user: RequestUser
     ) -> Object | None:
-        """Run the hook of a kind; see `object_deletion.DeletionRules`."""
+        """Return an object to answer with if the kind handles its deletion itself.
+
+        Raise StatusError to refuse the deletion.
+        """
         del user
         if resource.full_name == "namespaces":
             return self._end_namespace(resource, obj, options)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -18,6 +18,7 @@ from kymatui.sandbox.apiserver.requests.request_info import RequestInfo
 from kymatui.sandbox.apiserver.requests.request_options import DeleteOptions, delete_options, list_options
 from kymatui.sandbox.apiserver.resources.request_meta import metadata_of
 from kymatui.sandbox.apiserver.resources.resource import Object, ServedResource
+from kymatui.sandbox.apiserver.writes.kind_hooks import KindRules
 from kymatui.schemas.objects.typed_decoding import DecodeError, decode
 from kymatui.schemas.types.builtin_schemas import builtin_schema
 
@@ -25,23 +26,11 @@ ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 DEFAULT_POD_GRACE = 30
 
 
-class DeletionRules(Protocol):
-    """Hooks of kinds before a deletion."""
-
-    def before_delete(
-        self, resource: ServedResource, obj: Object, options: DeleteOptions, user: RequestUser
-    ) -> Object | None:
-        """Return an object to answer with if the kind handles its deletion itself.
-
-        Raise StatusError to refuse the deletion.
-        """
-
-
 class ObjectDeleter(Struct):
     store: ObjectStore
     clock: SandboxClock
     reader: ObjectReader
-    rules: DeletionRules
+    rules: KindRules
 
     def delete(
         self, request: ServerRequest, info: RequestInfo, resource: ServedResource, user: RequestUser

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from msgspec import Struct
 
@@ -36,16 +36,11 @@ from kymatui.sandbox.apiserver.resources.request_meta import (
     metadata_of,
 )
 from kymatui.sandbox.apiserver.resources.resource import Cause, Object, ServedResource
+from kymatui.sandbox.apiserver.resources.resource_catalog import ResourceCatalog
 from kymatui.sandbox.apiserver.writes.admission_plugins import Admission
 from kymatui.sandbox.apiserver.writes.kind_hooks import KindRules
 from kymatui.sandbox.apiserver.writes.object_deletion import finished
 from kymatui.sandbox.apiserver.writes.quota_check import check_quotas
-
-
-class KindTable(Protocol):
-    """Knows every served kind."""
-
-    def registered(self, api_version: str, kind: str) -> bool: ...
 
 
 class WriteResult(Struct):
@@ -61,7 +56,7 @@ class ObjectWriter(Struct):
     store: ObjectStore
     clock: SandboxClock
     reader: ObjectReader
-    kinds: KindTable
+    kinds: ResourceCatalog
     admission: Admission
     ownership: Ownership
     rules: KindRules

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, LABEL_MODULE_NAME
 from kymatui.domain.kubernetes.refs import ObjectRef
@@ -108,7 +108,7 @@ class LifecycleManager:
             runtime.add(RuntimeChanges(self, kyma))
 
     def kyma_changed(self, kyma: str) -> None:
-        """Reconcile a Kyma after a change of the one in its runtime."""
+        """Reconcile a Kyma after a change of the one in its runtime ("" for the only runtime)."""
         if self._runtimes is not None:
             self._kymas.wake((self._namespace, kyma))
 
@@ -289,26 +289,10 @@ def _unpacked(content: bytes) -> Any:
 # The changes of a runtime that wake lifecycle-manager, as its own watches and its watcher agent do.
 
 
-class ChangeListener(Protocol):
-    """The receiver of changes; `kyma` is the name of the runtime's Kyma, "" for the only runtime."""
-
-    def kyma_changed(self, kyma: str) -> None:
-        """Reconcile a Kyma after a change of the one in its runtime."""
-        ...
-
-    def object_changed(self, change: StoreChange) -> None:
-        """Reconcile the Manifest that applied an object."""
-        ...
-
-    def resource_changed(self, kyma: str, module: str) -> None:
-        """Reconcile a module's Manifest after a change of one of its CRs."""
-        ...
-
-
 class RuntimeChanges:
     """Forwards changes of Kyma, workloads and module CRs; a controller that reconciles nothing itself."""
 
-    def __init__(self, manager: ChangeListener, kyma: str) -> None:
+    def __init__(self, manager: LifecycleManager, kyma: str) -> None:
         self.name = f"lifecycle-manager/changes/{kyma}"
         self._manager = manager
         self._kyma = kyma

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from kymatui.domain.catalog.rows import Catalog, CheckedResource, ModuleRow
 from kymatui.domain.installed import InstallationPhase
-from kymatui.domain.kubernetes.conditions import Condition, read_conditions
 from kymatui.domain.kubernetes.json_reader import JsonReader
-from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.object_meta import Condition, read_conditions, read_ref
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.module_links import ModuleLink, module_links
 from kymatui.domain.kyma.states import parse_state

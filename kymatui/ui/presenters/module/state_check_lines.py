@@ -8,11 +8,12 @@ from kymatui.domain.kyma.kyma_keeper import with_keeper
 from kymatui.domain.modules.state_checks import (
     CheckMode,
     Evaluation,
+    PathEvaluation,
+    PathResultKind,
     RuleOutcome,
     RuleResult,
     lint_rules,
 )
-from kymatui.domain.modules.status_paths import PathEvaluation, PathResultKind
 from kymatui.domain.snapshot.missing_lists import RowFact
 from kymatui.domain.versions.messages import source_words
 from kymatui.lists.catalog_cells import TONES

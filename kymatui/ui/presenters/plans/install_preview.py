@@ -13,8 +13,7 @@ from kymatui.domain.plans.direct_install import is_lower_version
 from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine
 from kymatui.engine.apply.planner import group_reasons
 from kymatui.engine.deletion.prune_plan import describe_backup
-from kymatui.engine.plans.diff import FieldDiff
-from kymatui.engine.plans.plan import Action, Plan, Step
+from kymatui.engine.plans.plan import Action, FieldDiff, Plan, Step
 from kymatui.ui.presenters.module.yaml_documents import as_yaml
 
 _MARKS = {

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kymatui.actions.modules.module_sources import find_installations
 from kymatui.domain.inventories import inventory_owner
-from kymatui.domain.kubernetes.refs import ObjectKey, ObjectRef
+from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma_edit.module_edit import ModuleEdit
@@ -23,6 +23,7 @@ from kymatui.engine.inventory.inventory_store import ApplySetStore
 from kymatui.errors import CancelledError, ForbiddenError, KymatuiError
 
 if TYPE_CHECKING:
+    from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
     from kymatui.domain.inventories import Inventory
     from kymatui.engine.cluster.ports import Cluster
 
@@ -34,25 +35,9 @@ class HandoverResult(Struct, frozen=True):
     remaining: tuple[ObjectRef, ...]
 
 
-class HandoverPort(Protocol):
-    """The cluster of a Kyma, and which objects there make a module."""
-
-    @property
-    def cluster(self) -> Cluster: ...
-
-    @property
-    def keeper(self) -> Actor:
-        """Return what works on the Kyma: lifecycle-manager or kymatui's operator."""
-        ...
-
-    def module_objects(self, module: str) -> frozenset[ObjectKey]:
-        """Return the managers and CRDs of a module."""
-        ...
-
-
-def find_handovers(port: HandoverPort, module: str) -> tuple[Inventory, ...]:
+def find_handovers(edits: ClusterKymaEdits, module: str) -> tuple[Inventory, ...]:
     """Return the direct installations of a module: those with its manager or CRDs, as names are not unique."""
-    inventories, own = find_installations(port.cluster, module), port.module_objects(module)
+    inventories, own = find_installations(edits.cluster, module), edits.module_objects(module)
     return tuple(inventory for inventory in inventories if any(item.ref.key in own for item in inventory.items))
 
 
@@ -77,40 +62,44 @@ def handover_summary(known: Inventory, ended: HandoverResult, keeper: Actor) -> 
     return f"{words}; the Helm release {known.namespace}/{known.name} is removed" if known.chart else words
 
 
-def planned_handover(port: HandoverPort, toggle: ModuleEdit) -> str:
+def planned_handover(edits: ClusterKymaEdits, toggle: ModuleEdit) -> str:
     """Return what becomes of what is installed directly when the edit is made; "" where nothing is."""
     try:
         with optional_requests():
-            inventories = find_handovers(port, toggle.module)
+            inventories = find_handovers(edits, toggle.module)
     except KymatuiError as error:
         return f"{toggle.module}: it is unknown whether kymatui installed it: {error}"
-    return "; ".join(f"{toggle.module} {known.version}: {handover_notice(known, port.keeper)}" for known in inventories)
+    return "; ".join(
+        f"{toggle.module} {known.version}: {handover_notice(known, edits.keeper)}" for known in inventories
+    )
 
 
-def awaits_handover(port: HandoverPort, toggle: ModuleEdit) -> bool:
+def awaits_handover(edits: ClusterKymaEdits, toggle: ModuleEdit) -> bool:
     """Return whether the Kyma's controller already applies a module that is still installed directly."""
     try:
-        own = port.module_objects(toggle.module)
+        own = edits.module_objects(toggle.module)
         refs = [
             item.ref
-            for inventory in find_handovers(port, toggle.module)
+            for inventory in find_handovers(edits, toggle.module)
             for item in inventory.items
             if item.ref.key in own
         ]
-        lives = [port.cluster.get(ref) for ref in refs]
+        lives = [edits.cluster.get(ref) for ref in refs]
     except KymatuiError:  # then nothing is known that could be continued
         return False
     return any(applying_keeper(live) is not None for live in lives)
 
 
-def complete_handover(port: HandoverPort, toggle: ModuleEdit) -> str:
+def complete_handover(edits: ClusterKymaEdits, toggle: ModuleEdit) -> str:
     """Release what is installed directly once lifecycle-manager has applied it; return a message, "" for nothing.
 
     The edit is made by then, so that a failure is a message and no error.
     """
     try:
-        inventories = find_handovers(port, toggle.module)
-        return "; ".join(handover_summary(known, hand_over(port.cluster, known), port.keeper) for known in inventories)
+        inventories = find_handovers(edits, toggle.module)
+        return "; ".join(
+            handover_summary(known, hand_over(edits.cluster, known), edits.keeper) for known in inventories
+        )
     except ForbiddenError:  # the plan said that it is not known
         return ""
     except CancelledError:
