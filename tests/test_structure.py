@@ -12,11 +12,10 @@ from tests.sandboxes.starting import told_sandbox
 pytestmark = pytest.mark.xdist_group("architecture")  # parsing the package costs more than looking at it
 
 CEILINGS = {
-    "files that `catalog` enters": 111,
-    "files that `audit` enters": 124,
-    "files that `install --dry-run` enters": 150,
+    "files that `catalog` enters": 99,
+    "files that `audit` enters": 114,
+    "files that `install --dry-run` enters": 134,
     "lines without libraries and sandbox": 112_900,
-    "files": 1_090,
 }
 """Measures that miss their aim, with what they are; a number only falls, and the entry goes with the aim.
 
