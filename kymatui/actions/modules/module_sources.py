@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -119,13 +118,12 @@ def located_chart(source: ModuleSource, blobs: Blobs) -> LoadedChart:
 
 def _read(name: str, namespace: str, source: ModuleSource, blobs: Blobs) -> Bundle:
     if source.kustomization:
+        from kymatui.engine.bundles.addresses import archive_path
         from kymatui.engine.sources.render_target import from_address, from_path
 
         if "://" in source.kustomization:
             return from_address(source.kustomization, blobs, name=name, namespace=namespace)
-        archive, _, folder = source.kustomization.partition("//")
-        if folder and not Path(archive).is_file():
-            archive, folder = source.kustomization, ""
+        archive, folder = archive_path(source.kustomization)
         return from_path(archive, name=name, namespace=namespace, folder=folder)
     from kymatui.engine.bundles import yaml_objects
 

@@ -6,13 +6,13 @@ import os
 from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kymatui.domain.inventories import Origin
-from kymatui.engine.bundles.addresses import digest_of_files, redact_address
+from kymatui.engine.bundles.addresses import ARCHIVES, archive_url, digest_of_files, redact_address
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.bundles.tar_archives import read_tar, without_root
 from kymatui.engine.cluster.ports import Clock, Cluster
@@ -83,9 +83,6 @@ def _served(cluster: Cluster) -> list[str]:
     return list(served)
 
 
-ARCHIVES: Final = (".tar", ".tar.gz", ".tgz")
-
-
 def from_path(
     path: str | Path, *, name: str, namespace: str = "default", folder: str = "", boundary: Path | None = None
 ) -> Bundle:
@@ -108,14 +105,13 @@ def from_address(address: str, blobs: Blobs, *, name: str, namespace: str = "def
 
     Raises SourceError, and the port's errors.
     """
-    scheme, _, rest = address.partition("://")
-    repository, _, folder = rest.partition("//")
-    if not repository.partition("?")[0].endswith(ARCHIVES):
+    archive = archive_url(address)
+    if archive is None:
         raise SourceError(
             f"{redact_address(address)} is not an archive with a kustomization",
             hint=f"kymatui clones no repositories; use a file that ends with {', '.join(ARCHIVES)}",
         )
-    url = f"{scheme}://{repository}"
+    url, folder = archive
     return from_archive(blobs.url(url), redact_address(url), name=name, namespace=namespace, folder=folder)
 
 
