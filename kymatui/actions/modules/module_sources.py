@@ -117,19 +117,20 @@ def located_chart(source: ModuleSource, blobs: Blobs) -> LoadedChart:
 
 
 def _read(name: str, namespace: str, source: ModuleSource, blobs: Blobs) -> Bundle:
+    from kymatui.engine.bundles.addresses import archive_path
+
+    path, folder = archive_path(source.kustomization or source.file)
     if source.kustomization:
-        from kymatui.engine.bundles.addresses import archive_path
         from kymatui.engine.sources.render_target import from_address, from_path
 
         if "://" in source.kustomization:
             return from_address(source.kustomization, blobs, name=name, namespace=namespace)
-        archive, folder = archive_path(source.kustomization)
-        return from_path(archive, name=name, namespace=namespace, folder=folder)
+        return from_path(path, name=name, namespace=namespace, folder=folder)
     from kymatui.engine.bundles import yaml_objects
 
     if "://" in source.file:
         return yaml_objects.from_url(source.file, blobs, name=name, namespace=namespace)
-    return yaml_objects.from_path(source.file, name=name, namespace=namespace, recursive=True)
+    return yaml_objects.from_path(path, name=name, namespace=namespace, recursive=True, folder=folder)
 
 
 def _chart(

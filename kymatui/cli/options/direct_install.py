@@ -58,7 +58,10 @@ def add_source(parser: argparse.ArgumentParser) -> None:
         "--version", metavar="VERSION", default="", help="template or chart version to install (default: newest)"
     )
     group.add_argument(
-        "--file", metavar="PATH", default="", help="install raw YAML from a file, a folder or an https:// URL"
+        "--file",
+        metavar="PATH",
+        default="",
+        help="install raw YAML: a folder, or a file or archive[//FOLDER], also at an https:// URL",
     )
     group.add_argument(
         "--chart", metavar="CHART", default="", help="install a chart: path, URL, oci://…, or a name with --repo"

@@ -5,15 +5,17 @@ The text is untrusted and may be secret: it is read within limits, and errors na
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Container, Iterable, Iterator
-from pathlib import Path
+from collections.abc import Container, Iterable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
 from kymatui.domain.inventories import Origin
 from kymatui.domain.kubernetes.terminal_text import format_count
-from kymatui.engine.bundles.addresses import content_digest, digest_of_files, redact_address
+from kymatui.engine.bundles.addresses import archive_url, content_digest, digest_of_files, redact_address
 from kymatui.engine.bundles.bundle import Bundle
+from kymatui.engine.bundles.tar_archives import is_gzip, is_tar, read_tar
 from kymatui.engine.cluster.ports import Object
 from kymatui.errors import SourceError
 from kymatui.helm.yaml.errors import YamlError
@@ -267,30 +269,60 @@ def from_text(text: str | bytes, *, name: str, namespace: str = "default", sourc
 
 
 def from_url(address: str, blobs: Blobs, *, name: str, namespace: str = "default") -> Bundle:
-    """Return the bundle at an https:// address. Raises SourceError, and the port's errors."""
-    return from_text(blobs.url(address), name=name, namespace=namespace, source=redact_address(address))
+    """Return the bundle at an https:// address: a text, or an archive, with its folder after `//`.
+
+    Raises SourceError, and the port's errors.
+    """
+    url, folder = archive_url(address) or (address, "")
+    return _from_content(blobs.url(url), redact_address(url), folder, name, namespace)
 
 
-def from_path(path: str | Path, *, name: str, namespace: str = "default", recursive: bool = False) -> Bundle:
-    """Return the bundle of a file, or of a folder's YAML and JSON files by name. Raises SourceError."""
+def from_path(
+    path: str | Path, *, name: str, namespace: str = "default", recursive: bool = False, folder: str = ""
+) -> Bundle:
+    """Return the bundle of a file, an archive, or of a folder's YAML and JSON files by name. Raises SourceError.
+
+    `folder` is a path in the archive; all folders below it are read.
+    """
     root = Path(path)
     if not root.is_dir():
-        return from_text(read_file(root), name=name, namespace=namespace, source=str(root))
-    files = [(str(file), read_file(file)) for file in _files(root, recursive)]
-    if not files:
-        raise SourceError(f"{root} has no {', '.join(SUFFIXES)} file")
+        return _from_content(read_file(root), str(root), folder, name, namespace)
+    paths = root.rglob("*") if recursive else root.iterdir()
+    files = {path.relative_to(root).as_posix(): path for path in sorted(paths) if path.is_file()}
+    contents = {relative: read_file(files[relative]) for relative in _manifests(files, str(root))}
+    return _from_files(contents, str(root), str(root) + os.sep, name, namespace)
+
+
+def _from_content(data: bytes, source: str, folder: str, name: str, namespace: str) -> Bundle:
+    """Return the bundle of a text, or of the YAML and JSON files in an archive."""
+    if not folder and not is_gzip(data) and not is_tar(data):
+        return from_text(data, name=name, namespace=namespace, source=source)
+    inside = f"{folder.strip('/')}/".lstrip("/")
+    archive = read_tar(data, source)
+    files = {path.removeprefix(inside): archive[path] for path in archive if path.startswith(inside)}
+    address = f"{source}//{inside}".rstrip("/")
+    contents = {path: files[path] for path in _manifests(files, address)}
+    return _from_files(contents, address, f"{source}: {inside}", name, namespace)
+
+
+def _from_files(files: Mapping[str, bytes], address: str, prefix: str, name: str, namespace: str) -> Bundle:
+    """Return the bundle of files by path; errors name a file after `prefix`."""
     budget = YamlBudget()
-    objects = unique_documents(body for where, data in files for body in read_objects(data, where, budget=budget))
-    relative = ((str(Path(where).relative_to(root)), data) for where, data in files)
-    return Bundle(name, namespace, Origin("raw", str(root), digest=digest_of_files(relative)), objects=tuple(objects))
+    objects = unique_documents(
+        body for path, data in files.items() for body in read_objects(data, prefix + path, budget=budget)
+    )
+    origin = Origin("raw", address, digest=digest_of_files(files.items()))
+    return Bundle(name, namespace, origin, objects=tuple(objects))
 
 
-def _files(folder: Path, recursive: bool) -> Iterator[Path]:
-    paths = folder.rglob("*") if recursive else folder.iterdir()
-    names = sorted(path for path in paths if path.suffix in SUFFIXES and path.is_file())
-    if len(names) > MOST_FILES:
-        raise SourceError(f"{folder} has {format_count(len(names), 'file')}; at most {MOST_FILES} are allowed")
-    yield from names
+def _manifests(paths: Iterable[str], where: str) -> list[str]:
+    """Return the paths of YAML and JSON files. Raise SourceError for none, or too many."""
+    manifests = [str(path) for path in sorted(map(PurePosixPath, paths)) if path.suffix in SUFFIXES]
+    if not manifests:
+        raise SourceError(f"{where} has no {', '.join(SUFFIXES)} file")
+    if len(manifests) > MOST_FILES:
+        raise SourceError(f"{where} has {format_count(len(manifests), 'file')}; at most {MOST_FILES} are allowed")
+    return manifests
 
 
 def read_file(path: Path) -> bytes:

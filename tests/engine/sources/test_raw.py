@@ -9,6 +9,7 @@ import pytest
 from kymatui.engine.bundles import yaml_objects
 from kymatui.errors import SourceError
 from tests.engine.sources.fetching import StoredBlobs
+from tests.engine.sources.packing import tar
 
 ONE = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\n"
 
@@ -67,3 +68,47 @@ def test_an_address_is_told_without_its_secrets() -> None:
         yaml_objects.from_url(address, StoredBlobs(urls={address: b"kind: [\n"}), name="m")
     assert "word" not in str(caught.value)
     assert "abc" not in str(caught.value)
+
+
+RELEASE = tar(
+    {
+        "shop-1.0/config/b.yaml": ONE % "b",
+        "shop-1.0/config/crd/a.yaml": ONE % "a",
+        "shop-1.0/config/README.md": "# : [",
+        "shop-1.0/values.yaml": "replicas: 1\n",
+    },
+    packed=True,
+)
+
+
+def test_the_manifests_of_a_folder_in_an_archive_are_a_bundle(tmp_path: Path) -> None:
+    blobs = StoredBlobs(urls={"https://x.io/shop.tar.gz?token=1": RELEASE})
+    bundle = yaml_objects.from_url("https://x.io/shop.tar.gz?token=1//shop-1.0/config", blobs, name="m", namespace="n")
+    assert [body["metadata"]["name"] for body in bundle.objects] == ["b", "a"]
+    assert (bundle.origin.kind, bundle.origin.address) == ("raw", "https://x.io/shop.tar.gz//shop-1.0/config")
+    (tmp_path / "shop.tgz").write_bytes(RELEASE)
+    local = yaml_objects.from_path(tmp_path / "shop.tgz", name="m", folder="shop-1.0/config/")
+    assert (local.objects, local.origin.digest) == (bundle.objects, bundle.origin.digest)
+
+
+def test_an_archive_is_known_by_its_content() -> None:
+    blobs = StoredBlobs(urls={"https://x.io/tarball/1": tar({"a.yaml": ONE % "a"})})
+    (body,) = yaml_objects.from_url("https://x.io/tarball/1", blobs, name="m").objects
+    assert body["metadata"]["name"] == "a"
+
+
+@pytest.mark.parametrize(
+    ("archive", "folder", "words"),
+    [
+        (RELEASE, "other", r"s\.tgz//other has no \.yaml, \.yml, \.json file"),
+        (RELEASE, "", r"s\.tgz: shop-1\.0/values\.yaml: document 1"),
+        (RELEASE[:-20], "", "damaged"),
+        (tar({"../a.yaml": ONE % "a"}), "", "leads out of the archive"),
+        (tar({f"{at}.yaml": "" for at in range(5_001)}), "", "has 5001 files; at most 5000 are allowed"),
+    ],
+    ids=["no folder", "no object", "damaged", "hostile", "many"],
+)
+def test_an_archive_that_is_refused_is_named(tmp_path: Path, archive: bytes, folder: str, words: str) -> None:
+    (tmp_path / "s.tgz").write_bytes(archive)
+    with pytest.raises(SourceError, match=words):
+        yaml_objects.from_path(tmp_path / "s.tgz", name="m", folder=folder)
