@@ -227,7 +227,7 @@ def _kyma(world: ClusterIndex, rows: Sequence[ModuleRow]) -> Iterator[Problem]:
     if isinstance(own, Kyma) and own.meta.deleting and not kyma.meta.deleting:
         yield _deletion(own, f"{own.ref} of the runtime", sorted(world.snapshot.runtime_only))
     if kyma.meta.deleting:
-        yield _deletion(kyma, name, [module.name for module in kyma.modules])
+        yield _deletion(kyma, name, [module.name for module in kyma.modules if module.managed])
     elif words := kyma_error_words(kyma.state, kyma.operation, (report.state for report in kyma.reports)):
         severity = Severity.ERROR if kyma.state == State.ERROR else Severity.WARNING
         advice = kyma_error_advice(kyma.operation, kyma.meta.name)

@@ -88,9 +88,9 @@ def owner_kyma(runtime: Kyma) -> str:
 
 
 def requested_only_there(runtime: Kyma, control: Kyma | None) -> frozenset[str]:
-    """Return the modules that the runtime's Kyma requests and the control plane's does not."""
+    """Return the managed modules that the runtime's Kyma requests and the control plane's does not."""
     asked = control.modules if control is not None else ()
-    return frozenset(module.name for module in runtime.modules) - {request.name for request in asked}
+    return frozenset(module.name for module in runtime.modules if module.managed) - {request.name for request in asked}
 
 
 _ONLY_THERE = "deleting the runtime's Kyma uninstalls this module: the control plane does not request it"
