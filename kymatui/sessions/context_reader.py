@@ -242,7 +242,7 @@ def _late(entry: ContextEntry, timeout: float, plugins: set[str]) -> KymatuiErro
     """Return why a context is not read in time: a person has not logged in, or the cluster does not answer."""
     if entry.plugin in plugins:
         return UnauthorizedError(f"the login did not end within {timeout:g} s", hint="log in with kubectl first")
-    return UnreachableError(f"not listed within {timeout:g} s", hint="use a longer --timeout, or check the network")
+    return UnreachableError(f"not listed within {timeout:g} s", hint="use a longer --timeout")
 
 
 # what fleets show of a context

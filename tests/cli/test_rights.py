@@ -161,3 +161,22 @@ def test_what_a_user_cannot_find_out_is_reported_as_unknown(
 def test_the_action_is_checked() -> None:
     assert run("rights", "enabel", "keda")[2].startswith('kymatui: no action "enabel"; did you mean enable')
     assert run("rights", "catalog", "keda")[0] == 64
+
+
+def test_an_audit_names_the_lists_that_it_may_not_read_in_one_line(
+    world: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KUBECONFIG", str(world))
+    kinds = {"apiGroups": ["operator.kyma-project.io"], "resources": ["*"], "verbs": ["get", "list", "watch"]}
+    metadata = {"name": "kymas-only"}
+    binding = {
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "kymas-only"},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "kymas-only"}],
+    }
+    head = {"apiVersion": "rbac.authorization.k8s.io/v1", "metadata": metadata}
+    role = {**head, "kind": "ClusterRole", "rules": [kinds]}
+    apply(world, [role, {**head, "kind": "ClusterRoleBinding", **binding}])
+    _, _, err = run("audit", "--as", "kymas-only")
+    (line,) = [line for line in err.splitlines() if "not read" in line]
+    assert "deployments.apps" in line
+    assert "`kymatui rights` prints the Role" in line

@@ -86,9 +86,7 @@ def _within(timeout: float, read: Callable[[], T]) -> T:
 
     threading.Thread(target=work, name="read", daemon=True).start()
     if not ended.wait(timeout):
-        raise UnreachableError(
-            f"the cluster was not listed within {timeout:g} s", hint="use a longer --timeout, or check the network"
-        )
+        raise UnreachableError(f"the cluster was not listed within {timeout:g} s", hint="use a longer --timeout")
     if errors:
         raise errors[0]
     return answers[0]

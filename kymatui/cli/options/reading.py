@@ -178,9 +178,7 @@ def _confess(feeds: Mapping[str, Feed], timeout: float) -> None:
     now = time.time()
     waiting = sorted(name for name, feed in feeds.items() if is_awaited(feed, now))
     if len(waiting) == len(feeds):
-        raise UnreachableError(
-            f"the cluster listed nothing within {timeout:g} s", hint="use a longer --timeout, or check the network"
-        )
+        raise UnreachableError(f"the cluster listed nothing within {timeout:g} s", hint="use a longer --timeout")
     if waiting:  # else the last one came meanwhile
         print_message(f"not listed within {timeout:g} s: {', '.join(waiting)}")
 

@@ -7,6 +7,7 @@ import json
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,8 @@ from kymatui.cli.output.listing import NO_MODULES, Listing, ListPrinter, is_tabl
 from kymatui.cli.output.printing import document, markdown, print_line, print_message, print_text, table
 from kymatui.domain.audit.findings import AuditFinding, AuditRule, severity_rank
 from kymatui.domain.kubernetes.terminal_text import error_reason, format_count
-from kymatui.domain.kyma.problems import Severity
+from kymatui.domain.kyma.problems import Actor, Severity
+from kymatui.domain.rights import role_hint
 from kymatui.errors import ConfigurationError, KymatuiError, RefusedError, UnknownNameError, UsageError
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.reading import load_exactly
@@ -104,6 +106,17 @@ def _subcommand(text: str) -> str:
     raise UsageError(f"{text} is a rule, not a subcommand", hint=hint)
 
 
+def _unread_lines(report: AuditReport) -> Iterator[str]:
+    """Yield what was not read: in one line what the cluster refuses, of which the findings have the reasons."""
+    refused = [item for item in report.unread if item.actor is Actor.CLUSTER]
+    if len(refused) > 1:
+        names = ", ".join(item.object for item in refused)
+        yield f"not read: {format_count(len(refused), 'list')}: {names}. If you may not list them, {role_hint()}"
+    for item in report.unread:
+        if len(refused) < 2 or item not in refused:
+            yield f"not read: {finding_sentence(item)}"
+
+
 def run(args: argparse.Namespace) -> int:
     if args.what == "rules":
         return _list_rules(args)
@@ -120,7 +133,7 @@ def run(args: argparse.Namespace) -> int:
         new = _narrowed(report, args, known)
         status = RefusedError.exit_code if _fails(new, args.fail_on) else _unread_status(report, args.fail_on)
         printer.put(_text(_with_unread(new, report), args))
-        printer.note(*(f"not read: {finding_sentence(item)}" for item in report.unread))
+        printer.note(*_unread_lines(report))
         if args.save_baseline and report.unread:
             lists = format_count(len(report.unread), "list")
             remedy = report.unread[0].rule.remedy
