@@ -192,3 +192,21 @@ def test_a_campaign_over_contexts_obeys_read_only_and_starts_with_the_canary(
     kyma = runtime.get(KYMA)
     assert kyma is not None
     assert [m.get("channel") for m in kyma["spec"]["modules"] if m["name"] == "istio"] == ["fast"]
+
+
+async def test_the_matrix_has_the_version_of_each_module_in_each_context(kubeconfig: Kubeconfig) -> None:
+    app = contexts_app(kubeconfig, "prod/eu", "skr")
+    async with app.run_test(size=SIZE) as pilot:
+        await until(pilot, lambda: is_read(app))
+        await pilot.press("v")
+        await until(pilot, lambda: app.shown is not None and app.shown.step.kind == "matrix" and bool(table(app).rows))
+        assert table(app).grid.columns[1].title == "CONTEXTS"
+        await pilot.press("x")
+        await until(pilot, lambda: [row.key for row in table(app).rows] == ["/prod/eu", "/skr"])
+        keda = next(row.installed for row in clusters(app)["skr"].modules if row.name == "keda")
+        assert [row.cells["module:keda"].text for row in table(app).rows] == [keda, keda]
+        first = table(app).grid.columns[1].id
+        await pilot.press("right")
+        await until(pilot, lambda: table(app).grid.columns[1].id != first)
+        await pilot.press("enter")
+        await until(pilot, lambda: app.runtime_key == ("", "prod/eu"))

@@ -9,19 +9,28 @@ import yaml
 from msgspec.structs import replace
 
 from kymatui.actions.edits.campaign import ListedFleet
+from kymatui.domain.catalog.catalog import build_catalog
+from kymatui.domain.catalog.rows import ModuleRow
+from kymatui.domain.fleet.clusters import ClusterStatus, FleetCluster, compact_catalog
 from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, FleetTracker, RuntimeKey
 from kymatui.domain.fleet.manifest_summary import ManifestSummary, read_summary
 from kymatui.domain.fleet.runtimes import build_fleet
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings
+from kymatui.domain.kyma.problems import Problem
+from kymatui.domain.kyma.states import State
 from kymatui.domain.plans.cluster_target import ClusterTarget
 from kymatui.domain.remote.runtime_pair import RuntimePair
 from kymatui.domain.remote.watcher_chains import WatcherChain
 from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, Feed, FeedState, Object, Snapshot
+from kymatui.domain.versions.drift import DriftKind
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.errors import KymatuiError
 from kymatui.sessions.cluster.session_options import RemoteOptions
+from kymatui.sessions.context_fleet import ContextFleet
+from kymatui.sessions.contexts import ContextEntry
 from kymatui.sessions.control_plane.campaign_fleet import listed_fleet
 from kymatui.settings.config_file import Settings
+from kymatui.ui.application.contexts_app import ContextsApp
 from kymatui.ui.application.fleet_app import FleetApp
 from tests.domain import builders as b
 from tests.domain.test_maintenance import SATURDAY, policy
@@ -313,3 +322,51 @@ CHANGED = changed_catalog(keda={"regular": "1.8.2", "fast": "1.8.2"}, istio={"re
 
 def fleet_app(source: StillFleet, **settings: object) -> FleetApp:
     return FleetApp(lambda: source, settings=Settings(**settings), clock=lambda: b.NOW)  # type: ignore[arg-type]
+
+
+def contexts_clusters() -> list[FleetCluster]:
+    """Contexts of each kind: well, with problems, behind, gone, without a login, and a control plane."""
+    whole = build_catalog(world(), b.NOW)
+    well = tuple(row for row in whole.rows if row.state is State.READY and not row.drift.is_drift)
+    behind = tuple(row for row in whole.rows if row.drift.kind is DriftKind.BEHIND)
+
+    def cluster(context: str, **more: Any) -> FleetCluster:
+        return FleetCluster(context, f"sap-{context}", f"https://api.{context}.example", seen=b.NOW, **more)
+
+    def read(context: str, rows: tuple[ModuleRow, ...], problems: tuple[Problem, ...] = ()) -> FleetCluster:
+        catalog = compact_catalog(replace(whole, rows=rows, problems=problems, feeds={}))
+        return cluster(context, status=ClusterStatus.LISTED, catalog=catalog, kymas=1)
+
+    stale = replace(read("dev-2", well), status=ClusterStatus.STALE, reason="the server does not answer")
+    return [
+        read("prod-eu", whole.rows, whole.problems),
+        read("prod-us", (*well, *behind)),
+        read("stage", well),
+        replace(stale, seen=b.NOW - 240),
+        cluster(
+            "dev-1", status=ClusterStatus.LOGIN, reason="the credential plugin kubectl failed: refresh token expired"
+        ),
+        cluster("old", status=ClusterStatus.UNREACHABLE, reason="nothing listens at https://api.old.example"),
+        cluster("kcp", status=ClusterStatus.CONTROL_PLANE, catalog=compact_catalog(whole), kymas=812),
+    ]
+
+
+class StillContexts(StillFleet):
+    """Contexts that change only when a test says so."""
+
+    name = "7 contexts"
+
+    def picture(self) -> FleetSnapshot:
+        clusters = {("", cluster.context): cluster for cluster in contexts_clusters()}
+        runtimes = {key: cluster.as_runtime() for key, cluster in clusters.items()}
+        return FleetSnapshot(self.name, runtimes, feeds=FEEDS, taken_at=b.NOW, clusters=clusters)
+
+    def entry(self, name: str) -> ContextEntry:
+        return ContextEntry(name, read_only=name == "prod-eu")
+
+    def read_again(self, name: str) -> None:
+        del name
+
+
+def contexts_app() -> ContextsApp:
+    return ContextsApp(lambda: cast("ContextFleet", StillContexts()), settings=Settings(), clock=lambda: b.NOW)

@@ -32,7 +32,7 @@ from tests.documents import DOCUMENTS
 from tests.domain import builders as b
 from tests.ui.conftest import DRAWN_ON
 from tests.ui.driving import Walk, picture, table, until
-from tests.ui.fleets import StillRuntime, fleet_app, two_sides
+from tests.ui.fleets import StillRuntime, contexts_app, fleet_app, two_sides
 from tests.ui.previews import PREVIEW
 from tests.ui.test_components import to_picture
 from tests.ui.test_fleet_snapshots import pressing as fleet_pressing
@@ -168,6 +168,13 @@ FLEET_PICTURES = {
 }
 
 
+# of many contexts, with keys
+CONTEXT_PICTURES = {
+    "contexts": ("j",),
+    "contexts-matrix": ("v", "x"),
+}
+
+
 def _keep(name: str, drawn: str) -> None:
     path = FOLDER / f"{name}.svg"
     if os.environ.get("KYMATUI_SCREENSHOTS"):
@@ -184,6 +191,12 @@ def test_the_picture_of_a_fleet_is_what_the_screen_looks_like(
     put_catalog(tmp_path, monkeypatch)
     monkeypatch.setattr(StillRuntime, "pair", lambda _: two_sides(), raising=False)
     _keep(name, asyncio.run(picture(fleet_app(source()), (120, 24), fleet_pressing(*FLEET_PICTURES[name]))))
+
+
+@pytest.mark.skipif(sys.version_info[:2] != DRAWN_ON, reason="pictures are drawn on one version of Python only")
+@pytest.mark.parametrize("name", list(CONTEXT_PICTURES))
+def test_the_picture_of_contexts_is_what_the_screen_looks_like(name: str) -> None:
+    _keep(name, asyncio.run(picture(contexts_app(), (120, 24), fleet_pressing(*CONTEXT_PICTURES[name]))))
 
 
 @pytest.mark.skipif(sys.version_info[:2] != DRAWN_ON, reason="pictures are drawn on one version of Python only")

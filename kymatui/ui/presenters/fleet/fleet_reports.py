@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kymatui.domain.catalog.rows import Catalog
+from kymatui.domain.fleet.clusters import FleetCluster
 from kymatui.domain.fleet.fleet_tracker import MANIFEST, FleetChange, FleetSnapshot, RuntimeKey
 from kymatui.domain.fleet.pending_actions import Catalogs, PendingAction, malformed_action, runtime_reason
 from kymatui.domain.fleet.runtimes import Runtime, VersionCounts, version_matrix
@@ -16,8 +17,8 @@ from kymatui.domain.fleet.short_names import short_names
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma.states import State, state_rank
-from kymatui.lists.catalog_cells import TONES
-from kymatui.lists.columns import ABSENT, SIGNS, Cell, Column, cells_of, on_screen
+from kymatui.lists.catalog_cells import TONES, version_cell
+from kymatui.lists.columns import ABSENT, SIGNS, Cell, Column, cells_of, natural_key, on_screen
 from kymatui.lists.fleet import VERSION_COLUMNS, runtime_state_cell
 from kymatui.moments import format_duration
 from kymatui.ui.presenters.catalog.change_rows import value_cell
@@ -72,6 +73,35 @@ def with_cell(row: Row, index: int) -> Row:
     if cell is None:
         return row
     return replace(row, cells={**row.cells, name: Cell(f"[{cell.text}]", "accent", cell.order)})
+
+
+def context_columns(clusters: Iterable[FleetCluster], first: int = 0) -> tuple[Column, ...]:
+    """Return a column for each module of any context, from number `first` on."""
+    modules = sorted({row.name for cluster in clusters for row in cluster.modules})
+    shown = modules[min(first, max(len(modules) - 1, 0)) :]
+    columns = (
+        Column(f"module:{name}", sanitize(name).upper(), min(max(len(name), 8), 14), priority=number + 1)
+        for number, name in enumerate(shown)
+    )
+    return (Column("name", "CONTEXT", 16, flex=1), *columns)
+
+
+def context_rows(clusters: Iterable[FleetCluster]) -> list[Row]:
+    """Return the installed versions of each context that has modules; those that drift are marked."""
+    return [
+        Row(
+            key_text(("", cluster.context)),
+            {
+                "name": Cell(sanitize(cluster.context), "strong", order=natural_key(cluster.context)),
+                **{
+                    f"module:{row.name}": version_cell(row.installed, "warning" if row.drift.is_drift else "")
+                    for row in cluster.modules
+                },
+            },
+        )
+        for cluster in clusters
+        if cluster.modules
+    ]
 
 
 WAIT_COLUMNS = (

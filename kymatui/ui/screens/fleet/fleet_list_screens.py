@@ -178,6 +178,7 @@ class VersionMatrixScreen(FleetListScreen):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,less_than_sign", "turn(-1)", "Newer", id="matrix.left"),
         Binding("right,greater_than_sign", "turn(1)", "Older", id="matrix.right"),
+        Binding("x", "by_context", "Versions by context, or by module", show=False, id="matrix.by-context"),
     ]
     COLUMNS = (Column("name", "MODULE", 18, flex=1),)
     SORT = SortOrder("name")
@@ -187,12 +188,20 @@ class VersionMatrixScreen(FleetListScreen):
     def __init__(self) -> None:
         super().__init__()
         self._cursor = MatrixCursor()
+        self._is_by_context = False
+        self._first_module = 0
 
     @property
     def step(self) -> ScreenStep:
         return ScreenStep("matrix")
 
     def lines(self, reading: FleetReading) -> Sequence[Row]:
+        if self._is_by_context:
+            clusters = reading.picture.clusters.values()
+            columns = fleet_reports.context_columns(clusters, self._first_module)
+            if self.main_widget().grid.columns != columns:
+                self.main_widget().set_columns(columns)
+            return fleet_reports.context_rows(clusters)
         self._cursor.count(list(reading.picture.runtimes.values()))
         self._set_columns()
         return self._cursor.rows(self.main_widget().cursor_key)
@@ -207,18 +216,39 @@ class VersionMatrixScreen(FleetListScreen):
 
     def show_details(self) -> None:
         table = self.main_widget()
+        if self._is_by_context:
+            self.query_one(StatusLine).show(Content("enter opens the context; left and right move between modules"))
+            return
         module = table.cursor_key
         self._cursor.scroll(module, table.grid.shown)
         self._set_columns()
         table.show(self._cursor.rows(module))
         self.query_one(StatusLine).show(Content(self._cursor.hint(module)))
 
+    def action_by_context(self) -> None:
+        """Show a line for each context, with a column for each module; or the versions of modules again."""
+        self._is_by_context = not self._is_by_context
+        self.show_catalog()
+
+    def why_off(self, action: str, choice: object = "") -> str:
+        if action == "by_context" and not self.fleet_app.has_contexts:
+            return "only for contexts"
+        return super().why_off(action, choice)
+
     def action_turn(self, by: int) -> None:
+        if self._is_by_context:
+            last = max(len(self.main_widget().grid.columns) + self._first_module - 2, 0)
+            self._first_module = max(0, min(self._first_module + by, last))
+            self.show_catalog()
+            return
         self._cursor.turn(self.main_widget().cursor_key, by)
         self.show_details()
 
     def opened(self, row_key: str) -> None:
-        """Open the runtimes that the chosen cell counts."""
+        """Open the runtimes that the chosen cell counts, or the context of the line."""
+        if self._is_by_context:
+            self.fleet_app.look_at(split_name(row_key))
+            return
         cells, index = self._cursor.cells(row_key), self._cursor.place(row_key)
         first = next((screen for screen in self.app.screen_stack if isinstance(screen, FleetScreen)), None)
         if cells and first is not None:
