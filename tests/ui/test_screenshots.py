@@ -223,4 +223,4 @@ def _app(name: str) -> KymatuiApp:
 
 def test_the_documents_show_every_picture() -> None:
     shown = {name for text in DOCUMENTS.values() for name in re.findall(r"screenshots/([a-z-]+)\.svg", text)}
-    assert shown == {*SCENES, *FLEET_PICTURES}
+    assert shown == {*SCENES, *FLEET_PICTURES, *CONTEXT_PICTURES}
