@@ -346,7 +346,7 @@ CLUSTER_COLUMNS: Final = (
         falls=True,
         cell=lambda cluster: _count_of(len(cluster.updates), cluster, "warning"),
         json={"updates": lambda cluster: [row.name for row in cluster.updates]},
-        help="modules that are older than the version for them",
+        help="modules that you can upgrade",
     ),
     ListColumn[FleetCluster](
         "worst",
@@ -382,7 +382,7 @@ CLUSTER_COLUMNS: Final = (
                 else None
             )
         },
-        help="how far the oldest module is behind its version",
+        help="how far a module is behind its expected version at the most",
     ),
     ListColumn[FleetCluster](
         "seen",

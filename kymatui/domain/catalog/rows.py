@@ -428,10 +428,15 @@ class Catalog(Struct, frozen=True, dict=True):
         return sum(problem.counts for problem in self.problems)
 
     @property
+    def updates(self) -> tuple[ModuleRow, ...]:
+        """Return the modules that you can upgrade, which is no problem."""
+        advised = ((row, row.reason.advice) for row in self.rows)
+        return tuple(row for row, advice in advised if advice is not None and advice.kind is AdviceKind.UPGRADE)
+
+    @property
     def update_count(self) -> int:
-        """Return the number of modules that you can upgrade, which is no problem."""
-        kinds = (row.reason.advice.kind for row in self.rows if row.reason.advice is not None)
-        return sum(kind is AdviceKind.UPGRADE for kind in kinds)
+        """Return the number of modules that you can upgrade."""
+        return len(self.updates)
 
     @cached_property
     def problem_modules(self) -> frozenset[str]:

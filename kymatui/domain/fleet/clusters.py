@@ -99,13 +99,13 @@ class FleetCluster(Struct, frozen=True, dict=True):
 
     @cached_property
     def updates(self) -> tuple[ModuleRow, ...]:
-        """Return the modules that are older than the version for them."""
-        return tuple(row for row in self.modules if row.drift.kind is DriftKind.BEHIND)
+        """Return the modules that you can upgrade, as its catalog counts them."""
+        return self.catalog.updates if self.catalog is not None and self.modules else ()
 
     @cached_property
     def furthest(self) -> ModuleRow | None:
         """Return the module that is the most versions behind."""
-        return max(self.updates, key=_distance, default=None)
+        return max((row for row in self.modules if row.drift.kind is DriftKind.BEHIND), key=_distance, default=None)
 
     @property
     def distance(self) -> tuple[int, int]:
@@ -154,7 +154,7 @@ class FleetCluster(Struct, frozen=True, dict=True):
             return next((problem.message for problem in self.catalog.problems if problem.counts), "")
         if not self.modules:
             return "No module is installed"
-        return "All modules are ready" + ("" if self.updates else " and up to date")
+        return "All modules are ready" + ("" if self.updates or self.furthest else " and up to date")
 
     @property
     def has_problem(self) -> bool:
