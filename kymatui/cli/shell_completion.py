@@ -269,6 +269,7 @@ def _runtimes(typed: Typed) -> Iterable[str]:
 
 _PROVIDERS: dict[str, Callable[[Typed], Iterable[str]]] = {
     "context": _contexts,
+    "contexts": _contexts,
     "kcp_context": _control_contexts,
     "skr_context": _runtime_contexts,
     "channel": _channels,

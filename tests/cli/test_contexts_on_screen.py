@@ -82,6 +82,7 @@ async def test_every_context_is_a_row_the_worst_first(kubeconfig: Kubeconfig) ->
         await until(pilot, lambda: is_read(app))
         rows = {row.key: row.cells for row in table(app).rows}
         assert [row.key for row in table(app).rows] == ["/dead", "/token", "/prod/eu", "/skr", "/kcp"]
+        assert table(app).cursor_key == "/dead", "the cursor stays at the top while rows find their places"
         assert "unreachable" in rows["/dead"]["state"].text
         assert "login needed" in rows["/token"]["state"].text
         assert "control plane" in rows["/kcp"]["state"].text

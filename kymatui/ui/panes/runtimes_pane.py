@@ -156,7 +156,7 @@ class RuntimesPane(TablePane):
         """Return whether the cursor is where it began, while rows still find their places."""
         is_loading = any(cluster.status is ClusterStatus.CONNECTING for cluster in reading.picture.clusters.values())
         was_loading, self._is_loading = self._is_loading, is_loading
-        return was_loading and self.table.cursor_key == self._first_key
+        return was_loading and self._first_key in (None, self.table.cursor_key) and bool(reading.picture.clusters)
 
     def _set_columns(self) -> bool:
         """Set the columns; return whether the kind of lines changed."""
