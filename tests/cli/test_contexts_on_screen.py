@@ -202,7 +202,7 @@ async def test_the_matrix_has_the_version_of_each_module_in_each_context(kubecon
         await pilot.press("v")
         await until(pilot, lambda: app.shown is not None and app.shown.step.kind == "matrix" and bool(table(app).rows))
         assert table(app).grid.columns[1].title == "CONTEXTS"
-        await pilot.press("x")
+        await pilot.press("V")
         await until(pilot, lambda: [row.key for row in table(app).rows] == ["/prod/eu", "/skr"])
         keda = next(row.installed for row in clusters(app)["skr"].modules if row.name == "keda")
         assert [row.cells["module:keda"].text for row in table(app).rows] == [keda, keda]

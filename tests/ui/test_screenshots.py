@@ -171,7 +171,7 @@ FLEET_PICTURES = {
 # of many contexts, with keys
 CONTEXT_PICTURES = {
     "contexts": ("j",),
-    "contexts-matrix": ("v", "x"),
+    "contexts-matrix": ("v", "V"),
 }
 
 

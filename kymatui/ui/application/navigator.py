@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from kymatui.ui.application.screen_registry import screen_for
 from kymatui.ui.base.framed_screen import FramedScreen, HasTabs
-from kymatui.ui.navigation.history import FLEET_PROBLEMS, OPEN_RUNTIME_FIRST, ScreenStep, Trail, VisitHistory
+from kymatui.ui.navigation.history import (
+    CONTEXT_MATRIX,
+    FLEET_PROBLEMS,
+    OPEN_RUNTIME_FIRST,
+    ScreenStep,
+    Trail,
+    VisitHistory,
+)
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -61,6 +68,8 @@ class Navigator:
 
     def why_no_list(self, kind: str) -> str:
         """Return why there is no list of this kind here; "" where there is one."""
+        if kind == CONTEXT_MATRIX and not getattr(self._app, "has_contexts", False):
+            return "only for contexts"
         return OPEN_RUNTIME_FIRST if kind == "channels" and self._is_in_fleet else ""
 
     def open(self, step: ScreenStep) -> None:

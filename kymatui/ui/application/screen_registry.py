@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kymatui.ui.navigation.history import (
     COMPONENT,
     CONTENT,
+    CONTEXT_MATRIX,
     CONTEXTS,
     FLEET_PROBLEMS,
     LOGS,
@@ -30,7 +31,10 @@ KINDS = (
     *("modules", "module", "object", LOGS, OBJECT_LOGS, "jobs", "job", "delete"),
     *(COMPONENT, CONTENT, *_LIST_KINDS),
 )
-_FLEET_KINDS = ("matrix", "waits", FLEET_PROBLEMS, "recent", "compare", "sync", "windows", "watchers")
+_FLEET_KINDS = (
+    *("matrix", "waits", FLEET_PROBLEMS, "recent", CONTEXT_MATRIX),
+    *("compare", "sync", "windows", "watchers"),
+)
 
 
 def key_scopes(app: type) -> Iterator[KeyScope]:
@@ -102,13 +106,14 @@ def _fleet_screens() -> dict[str, type[FramedScreen]]:
     from kymatui.ui.screens.fleet.compare_screen import CompareScreen
     from kymatui.ui.screens.fleet.control_plane_screens import SyncScreen, WatchersScreen, WindowsScreen
     from kymatui.ui.screens.fleet.fleet_list_screens import (
+        ContextVersionsScreen,
         FleetProblemsScreen,
         RecentChangesScreen,
         VersionMatrixScreen,
         WaitingScreen,
     )
 
-    lists = (VersionMatrixScreen, WaitingScreen, FleetProblemsScreen, RecentChangesScreen)
+    lists = (VersionMatrixScreen, WaitingScreen, FleetProblemsScreen, RecentChangesScreen, ContextVersionsScreen)
     reports = (CompareScreen, SyncScreen, WindowsScreen, WatchersScreen)
     return dict(zip(_FLEET_KINDS, (*lists, *reports), strict=True))
 

@@ -16,6 +16,7 @@ OBJECT_LOGS = "object-logs"
 CONTEXTS = "ctx"
 WHATIF = "whatif"
 FLEET_PROBLEMS = "fleet-problems"
+CONTEXT_MATRIX = "context-matrix"
 OPEN_RUNTIME_FIRST = "open a runtime first (enter)"
 YAML, DESCRIBE = "yaml", "describe"
 """The tabs of an object's screen."""
@@ -62,6 +63,8 @@ class ScreenStep(Struct, frozen=True):
             return "descriptor" if number is None else "content"
         if self.kind == FLEET_PROBLEMS:
             return "problems"
+        if self.kind == CONTEXT_MATRIX:
+            return "by context"
         if self.kind == CONTEXTS:
             return "contexts"
         if self.kind == WHATIF:

@@ -18,7 +18,7 @@ from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.lists.columns import Column
 from kymatui.ui.base.framed_screen import ListScreen
 from kymatui.ui.flows.flow_app import fleet_catalogs
-from kymatui.ui.navigation.history import FLEET_PROBLEMS, ScreenStep
+from kymatui.ui.navigation.history import CONTEXT_MATRIX, FLEET_PROBLEMS, ScreenStep
 from kymatui.ui.presenters.fleet import fleet_reports
 from kymatui.ui.presenters.fleet.fleet_reports import MatrixCursor
 from kymatui.ui.screens.fleet.fleet_screen import FleetScreen
@@ -178,7 +178,7 @@ class VersionMatrixScreen(FleetListScreen):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,less_than_sign", "turn(-1)", "Newer", id="matrix.left"),
         Binding("right,greater_than_sign", "turn(1)", "Older", id="matrix.right"),
-        Binding("x", "by_context", "Versions by context, or by module", show=False, id="matrix.by-context"),
+        Binding("V", "open('context-matrix')", "Versions by context", show=False, id="matrix.by-context"),
     ]
     COLUMNS = (Column("name", "MODULE", 18, flex=1),)
     SORT = SortOrder("name")
@@ -188,20 +188,12 @@ class VersionMatrixScreen(FleetListScreen):
     def __init__(self) -> None:
         super().__init__()
         self._cursor = MatrixCursor()
-        self._is_by_context = False
-        self._first_module = 0
 
     @property
     def step(self) -> ScreenStep:
         return ScreenStep("matrix")
 
     def lines(self, reading: FleetReading) -> Sequence[Row]:
-        if self._is_by_context:
-            clusters = reading.picture.clusters.values()
-            columns = fleet_reports.context_columns(clusters, self._first_module)
-            if self.main_widget().grid.columns != columns:
-                self.main_widget().set_columns(columns)
-            return fleet_reports.context_rows(clusters)
         self._cursor.count(list(reading.picture.runtimes.values()))
         self._set_columns()
         return self._cursor.rows(self.main_widget().cursor_key)
@@ -216,41 +208,60 @@ class VersionMatrixScreen(FleetListScreen):
 
     def show_details(self) -> None:
         table = self.main_widget()
-        if self._is_by_context:
-            self.query_one(StatusLine).show(Content("enter opens the context; left and right move between modules"))
-            return
         module = table.cursor_key
         self._cursor.scroll(module, table.grid.shown)
         self._set_columns()
         table.show(self._cursor.rows(module))
         self.query_one(StatusLine).show(Content(self._cursor.hint(module)))
 
-    def action_by_context(self) -> None:
-        """Show a line for each context, with a column for each module; or the versions of modules again."""
-        self._is_by_context = not self._is_by_context
-        self.show_catalog()
-
-    def why_off(self, action: str, choice: object = "") -> str:
-        if action == "by_context" and not self.fleet_app.has_contexts:
-            return "only for contexts"
-        return super().why_off(action, choice)
-
     def action_turn(self, by: int) -> None:
-        if self._is_by_context:
-            last = max(len(self.main_widget().grid.columns) + self._first_module - 2, 0)
-            self._first_module = max(0, min(self._first_module + by, last))
-            self.show_catalog()
-            return
         self._cursor.turn(self.main_widget().cursor_key, by)
         self.show_details()
 
     def opened(self, row_key: str) -> None:
-        """Open the runtimes that the chosen cell counts, or the context of the line."""
-        if self._is_by_context:
-            self.fleet_app.look_at(split_name(row_key))
-            return
+        """Open the runtimes that the chosen cell counts."""
         cells, index = self._cursor.cells(row_key), self._cursor.place(row_key)
         first = next((screen for screen in self.app.screen_stack if isinstance(screen, FleetScreen)), None)
         if cells and first is not None:
             self.fleet_app.ways.climb_to(0)
             first.narrow(cells[index], origin=self.step)
+
+
+class ContextVersionsScreen(FleetListScreen):
+    """Context by module: the installed version of each; left and right move between modules."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left,less_than_sign", "turn(-1)", "Modules to the left", id="context-matrix.left"),
+        Binding("right,greater_than_sign", "turn(1)", "Modules to the right", id="context-matrix.right"),
+    ]
+    COLUMNS = (Column("name", "CONTEXT", 16, flex=1),)
+    SORT = SortOrder("name")
+    EMPTY = "No context has modules."
+    name_in_help: ClassVar[str] = "Versions by context"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._first = 0
+
+    @property
+    def step(self) -> ScreenStep:
+        return ScreenStep(CONTEXT_MATRIX)
+
+    def lines(self, reading: FleetReading) -> Sequence[Row]:
+        clusters, table = reading.picture.clusters.values(), self.main_widget()
+        columns = fleet_reports.context_columns(clusters, self._first)
+        if table.grid.columns != columns:
+            table.set_columns(columns)
+        return fleet_reports.context_rows(clusters)
+
+    def status_text(self, row: Row) -> str:
+        return f"{row.cells['name'].text}   enter opens its catalog"
+
+    def opened(self, row_key: str) -> None:
+        """Open the catalog of the context."""
+        self.fleet_app.look_at(split_name(row_key))
+
+    def action_turn(self, by: int) -> None:
+        last = self._first + len(self.main_widget().grid.columns) - 2
+        self._first = max(0, min(self._first + by, last))
+        self.show_catalog()
