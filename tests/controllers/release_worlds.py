@@ -113,7 +113,8 @@ class ReleaseWorld:
         found = self._differences(
             forecast.entries,
             set(_without_channel(before)),
-            {key: applied.get(key, "") for key in skipped | set(_orphans(before))},
+            {key: applied.get(key, "") for key in skipped},
+            set(_orphans(before)),
         )
         return list(found), forecast.entries
 
@@ -240,8 +241,9 @@ class ReleaseWorld:
         entries: Sequence[ModuleForecast],
         unknown: Collection[tuple[RuntimeKey, str]],
         skipped: Mapping[ModuleKey, str],
+        orphans: Collection[ModuleKey],
     ) -> Iterator[str]:
-        """Yield what came otherwise; `skipped` are versions that stay: of orphans, and by the skip label."""
+        """Yield what came otherwise; `skipped` are versions that the skip label keeps."""
         installed = dict(self._applied)
         kymas = {runtime_key(raw): read_kyma(raw) for raw in self.home.list(KYMA, SPACE)}
         for entry in entries:
@@ -257,7 +259,7 @@ class ReleaseWorld:
                 continue
             if problem := _difference(entry, version, kymas):
                 yield problem
-        for kyma, module in (key for key, version in installed.items() if skipped.get(key) != version):
+        for kyma, module in installed.keys() - orphans:
             yield f"{kyma}: {module} is installed, and nothing was foretold"
 
 
