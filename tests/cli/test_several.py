@@ -16,7 +16,7 @@ from kymatui.actions.modules.install_choices import InstallAction
 from kymatui.actions.modules.module_sources import ModuleSource
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.cli.commands.modules import upgrade
-from kymatui.cli.options import direct_install
+from kymatui.cli.options import batch_renderers
 from kymatui.cli.options.direct_install import CommandContext
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.apply import applier
@@ -250,7 +250,7 @@ def test_several_modules_are_installed_and_deleted_as_one_plan(
     assert "Backup default/theirs" in err
     assert "still manages 1 object: Backup" in err
     with monkeypatch.context() as meanwhile:
-        meanwhile.setattr(direct_install, "confirm", lambda *_, **__: cluster.apply(backup("late"), manager="user"))
+        meanwhile.setattr(batch_renderers, "confirm", lambda *_, **__: cluster.apply(backup("late"), manager="user"))
         status, out, err = run("delete", *both, "--cascade")
     assert (status, out.partition(":")[0]) == (3, "registry-proxy")
     assert "backup-operator: not deleted: Backup default/late, created after the plan was displayed" in err

@@ -178,7 +178,7 @@ def test_what_comes_between_the_plan_and_the_yes_is_not_deleted(
         }
         open_cluster(SessionOptions(str(kubeconfig))).apply(body, manager="someone")
 
-    monkeypatch.setattr("kymatui.cli.options.direct_install.confirm", late)
+    monkeypatch.setattr("kymatui.cli.options.batch_renderers.confirm", late)
     before = functions(kubeconfig)
     status, _, err = run(capsys, "disable", "serverless", "--cascade")
     assert (status, "Function default/late, created after the plan was displayed" in err) == (2, True), err

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Generic, TextIO
 
 from kymatui.actions.batch import BatchJob, Items, Plan, Result
-from kymatui.cli.options.direct_install import cancellable, confirm
+from kymatui.cli.options.confirmation import confirm
+from kymatui.cli.options.direct_install import cancellable
 from kymatui.cli.options.recorded_jobs import recorded_job
 from kymatui.cli.output.plan_changes import plan_document
 from kymatui.cli.output.printing import print_message, print_text

@@ -25,12 +25,11 @@ from kymatui.cli.cluster_options import (
 from kymatui.cli.options.chart_values import add_values, value_flags
 from kymatui.cli.options.registry_options import component_source
 from kymatui.cli.options.unknown_names import require_namespace
-from kymatui.cli.output.plan_changes import question_text
-from kymatui.cli.output.printing import print_line, print_message, print_text
+from kymatui.cli.output.printing import print_line, print_message
 from kymatui.cli.session_arguments import is_remote, open_configured_pair, open_configured_session, session_options_of
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.kyma.kymas import Policy
-from kymatui.errors import CancelledError, RefusedError
+from kymatui.errors import CancelledError
 from kymatui.settings.config_file import load_settings
 
 if TYPE_CHECKING:
@@ -375,27 +374,3 @@ def no_changes_on_interrupt() -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         raise CancelledError("interrupted; no changes made") from None
-
-
-def confirm(target: ClusterTarget, action: str, consequence: str = "", *, yes: bool) -> None:
-    """Ask on standard error whether to do `action` ("Delete nats") in the cluster, unless `yes` was given.
-
-    Raises RefusedError for any other answer than y or yes.
-    """
-    if yes:
-        return
-    if _answer(target, action, consequence, "[y/N]", "--yes").lower() not in ("y", "yes"):
-        raise RefusedError("not confirmed; no changes made")
-
-
-def confirm_by_typing(target: ClusterTarget, action: str, word: str, instead: str) -> str:
-    """Return what a person types to confirm `action`; `instead` is the option that makes the question needless."""
-    return _answer(target, action, "", f"Type {word} to confirm:", instead)
-
-
-def _answer(target: ClusterTarget, action: str, consequence: str, keys: str, instead: str) -> str:
-    """Return the answer to a question that ends with the possible answers (`keys`)."""
-    if not sys.stdin.isatty():
-        raise RefusedError("not a terminal; no changes made", hint=f"use {instead} to confirm")
-    print_text(question_text(target, action, consequence, keys, sys.stderr), sys.stderr, end=" ")
-    return sys.stdin.readline().strip()

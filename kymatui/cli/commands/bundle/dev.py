@@ -19,11 +19,11 @@ from kymatui.cli.commands.bundle.create import CONFIG, source_date_epoch
 from kymatui.cli.commands.bundle.lint import problem_lines
 from kymatui.cli.commands.modules.delete import delete_modules
 from kymatui.cli.commands.modules.install_run import apply_installs
+from kymatui.cli.options.confirmation import confirm
 from kymatui.cli.options.direct_install import (
     CommandContext,
     add_clusters,
     cancellable,
-    confirm,
     install_request,
     open_context,
 )

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from kymatui.actions.edits.object_edit import ObjectEdit, apply_edit, editable_fields, plan_creation, plan_edit
 from kymatui.adapters.files.object_editor import edit_in_editor
-from kymatui.cli.options.direct_install import FORMATS, CommandContext, add_clusters, cancellable, confirm, open_context
+from kymatui.cli.options.confirmation import confirm
+from kymatui.cli.options.direct_install import FORMATS, CommandContext, add_clusters, cancellable, open_context
 from kymatui.cli.options.listing import add_list_timeout
 from kymatui.cli.options.unknown_names import require_known
 from kymatui.cli.output.plan_changes import from_to, plan_document, plan_text
