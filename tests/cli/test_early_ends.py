@@ -79,7 +79,7 @@ def test_a_deletion_that_lifecycle_manager_skips(run: Any, kubeconfig: Path, mon
     status, out, err = run("delete", "keda", "--cascade", "--no-backup")
     assert (status, out) == (3, "")
     assert "the Kyma is edited; action needed: " in err
-    assert "skip label" in err
+    assert "is paused by the label skip-reconciliation" in err
     status, out, err = run("delete", "keda", "--cascade", "--no-backup")
     assert (status, out) == (3, "")
     assert "keda is not uninstalled yet; action needed: " in err

@@ -184,6 +184,7 @@ OTHERWISE = {
     *("set", "set_file", "set_json", "set_literal", "set_string"),  # secrets: taken from the release
     *("no_headers", "sort_by", "watch"),  # of the list of finalizers
     "typed",  # asked for again
+    "contexts",  # with --dry-run alone, which has no journal
 }
 OF_THE_RUN = {"operator install", "operator upgrade", "operator uninstall"}
 """Their parsers have what `operator run` and `operator manifests` take, too."""

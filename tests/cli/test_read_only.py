@@ -249,7 +249,7 @@ def test_a_command_that_writes_is_refused_before_it_sends_anything_of_it(
 
 
 def refusal(name: str, why: str) -> str:
-    return f"kymatui: {name.split()[0]} is refused: {why}"
+    return f"kymatui: {name.split()[0]} is refused: {why}; no changes made"
 
 
 @pytest.mark.parametrize("name", WRITING)

@@ -10,8 +10,9 @@ from kymatui.adapters.kube.transport.transport import is_read_only_request
 from tests.cli.walking import Tried, all_screens, walk_catalog, walk_fleet
 from tests.ui.parsing import parse_once
 
-ELSEWHERE = {"ConfirmScreen", "JobScreen", "ContentScreen"}
-"""What is asked before something is done, what shows it while it is done, and content of a registry: there is none."""
+ELSEWHERE = {"ConfirmScreen", "JobScreen", "ContentScreen", "ContextVersionsScreen"}
+"""What is asked before something is done, what shows it while it is done, content of a registry: there is none; and
+a list of a fleet of contexts, which `test_contexts_on_screen` opens."""
 
 
 @pytest.fixture(autouse=True)

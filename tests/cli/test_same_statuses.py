@@ -79,7 +79,7 @@ def commands_with(option: str) -> set[str]:
 
 
 def test_the_tables_have_every_command_that_opens_a_cluster() -> None:
-    of_a_job = {"resume"}  # it opens what its job names; without a job there is nothing to open
+    of_a_job = {"resume", "rights"}  # what a job names; the command after `rights`, which `test_rights` asks
     assert commands_with("--context") - of_a_job == set(UNKNOWN_CONTEXT)
     named = {one.name for one in COMMANDS if any(two.metavar == "RUNTIME" for two in PARSERS[one.name]._actions)}
     assert named - of_a_job == set(UNKNOWN_RUNTIME)

@@ -95,7 +95,9 @@ def test_every_place_counts_the_same_problems(seed: int | None) -> None:
     document = catalog_to_json(seen)
     assert len({row.key for row in problem_rows(seen)}) == len(seen.problems), "each once"
     assert len(listed) == seen.problem_count == document["counts"]["problems"]
-    assert count_problems(seen).endswith(f"problems {len(listed)}")
+    assert f"problems {len(listed)}" in count_problems(seen).split("  ")
+    assert document["counts"]["updates"] in (seen.update_count, None)
+    assert (f"updates {seen.update_count}" in count_problems(seen).split("  ")) is (seen.update_count > 0)
     assert summarize_problems(seen).startswith(f"{len(listed)} problem")
     modules = {row.cells["module"].text for row in listed} - {""}
     assert filtered == modules & {row.name for row in seen.rows}

@@ -63,14 +63,15 @@ READING = {
     "logs keda": LISTS + 4,
     "check keda": LISTS,
     "enable compass-manager --dry-run": LISTS,
-    "disable keda --dry-run": LISTS + 6,  # the objects that would block it, and what else may have its CRDs
+    "disable keda --dry-run": LISTS
+    + 7,  # the objects that would block it, what else may have its CRDs, and your rights
 }
 
 
 @pytest.mark.parametrize("words", READING)
 def test_a_command_that_reads_asks_each_thing_once(world: Path, words: str) -> None:
     requests = requests_of(world, words)
-    assert {one["method"] for one in requests} == {"GET"}
+    assert {one["method"] for one in requests if "/authorization.k8s.io/" not in one["path"]} == {"GET"}
     assert asked_twice(requests) == {}
     assert len(requests) <= READING[words], [one["path"] for one in requests]
 

@@ -239,7 +239,11 @@ def test_a_runtimes_screens_go_by_lifecycle_managers_own_policy(fleet: Fleet, lo
     assert session.notes == (f"maintenance window policy: ConfigMap {CONTROL}/klm",)
     fleet.control.remove("deployments.apps", "klm", CONTROL)
     session.retry()
-    eventually(lambda: "no Deployment of lifecycle-manager" in "".join(session.notes), "it is asked again", timeout=30)
+    eventually(
+        lambda: "neither lifecycle-manager nor kymatui's operator" in "".join(session.notes),
+        "it is asked again",
+        timeout=30,
+    )
     assert session.pair().rules.windows is None
 
 

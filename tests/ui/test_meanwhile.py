@@ -146,7 +146,7 @@ async def test_a_deletion_goes_on_wherever_it_was_left_and_one_finalizer_is_let_
     async with app_of(options).run_test(size=SIZE) as pilot:  # nothing is left of the first one but the cluster
         person = Person(pilot)
         await enter(person, "application-connector", NextStep.CLEAR)
-        assert "▶ 4 Wait for their deletion 1 being deleted" in drawn(person.app)
+        assert "▶ 4 Wait for their deletion 1 being " in drawn(person.app), "the line is wrapped"
         await person.press("f")
         await person.sees(ChoiceScreen)
         assert "example.org/held (set by operator)" in drawn(person.app)

@@ -194,7 +194,7 @@ PATHS = [
     ("status.health", "yellow"),
     ("status.nothing", "not found: status has no such field"),
     ("status", "object"),
-    ("$.status.health", "reads this path differently"),
+    ("$.status.health", "this path is read differently"),
 ]
 
 
@@ -465,7 +465,7 @@ async def test_enter_on_a_problem_opens_the_very_object_that_it_names() -> None:
         for problem in app.catalog.problems:
             app.ways.open(ScreenStep("problems"))
             await until(pilot, lambda: bool(app.screen.query("#problems")) and bool(rows(app)))
-            key = next(row.key for row in rows(app) if row.cells["message"].text == problem.message)
+            key = next(row.key for row in rows(app) if row.cells["message"].text == problem.text)
             table(app).move_to(key)
             await pilot.press("enter")
             await until(pilot, lambda: not isinstance(app.screen, ProblemsScreen))

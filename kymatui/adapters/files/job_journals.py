@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from kymatui.adapters.files.journal_path import cluster_folder, folder_name, journals_folder
 from kymatui.domain.catalog.rows import Catalog, ModuleRow
 from kymatui.domain.installed import InstallationPhase
-from kymatui.domain.kyma.problems import Actor, Advice, AdviceKind, Problem, Reason, Severity
+from kymatui.domain.kyma.problems import Actor, Advice, AdviceKind, Problem, Reason, Severity, advice_for_runtime
 from kymatui.domain.kyma.states import State
 from kymatui.domain.modules.presence import Presence
 from kymatui.domain.plans.cluster_target import ClusterName
@@ -75,24 +75,25 @@ def interrupted(cluster: str = "") -> tuple[JobRecord, ...]:
     return interrupted_jobs(job_records(cluster))
 
 
-def with_interrupted(catalog: Catalog, name_cluster: Callable[[], ClusterName]) -> Catalog:
+def with_interrupted(catalog: Catalog, name_cluster: Callable[[], ClusterName], runtime: str = "") -> Catalog:
     """Return the catalog with the jobs on its modules that the journals of this machine say were interrupted.
 
-    The cluster is read only if there is such a job. A deletion after which the module is gone is not one of them.
+    The cluster is read only if there is such a job. `runtime` is the name under which a control plane knows the
+    cluster. A deletion after which the module is gone is not one of them.
     """
     if not (jobs := interrupted()):
         return catalog
     cluster = name_cluster()
     jobs = tuple(job for job in of_cluster(interrupted(cluster.name), cluster) if not job.is_fleet)
     by_module = {module: job for job in reversed(jobs) for module in job.heading.modules}
-    rows = tuple(_with_job(row, by_module[row.name]) if row.name in by_module else row for row in catalog.rows)
+    rows = tuple(_with_job(row, by_module[row.name], runtime) if row.name in by_module else row for row in catalog.rows)
     pairs = zip(catalog.rows, rows, strict=True)
     more = tuple(row.problems[0] for before, row in pairs if row is not before)
     problems = sorted((*more, *catalog.problems), key=lambda problem: tuple(Severity).index(problem.severity))
     return replace(catalog, rows=rows, problems=tuple(problems)) if more else catalog
 
 
-def _with_job(row: ModuleRow, job: JobRecord) -> ModuleRow:
+def _with_job(row: ModuleRow, job: JobRecord, runtime: str) -> ModuleRow:
     kind = job.heading.kind
     phase = row.run.phase if row.run is not None else None
     if kind in ("delete", "disable") and row.presence is Presence.NOT_INSTALLED:
@@ -101,7 +102,7 @@ def _with_job(row: ModuleRow, job: JobRecord) -> ModuleRow:
         return row
     if phase in (InstallationPhase.INSTALLING, InstallationPhase.DELETING):  # another run has taken it up
         return row
-    advice = Advice(AdviceKind.COMPLETE, "Continue it", f"kymatui resume {job.number}")
+    advice = advice_for_runtime(Advice(AdviceKind.COMPLETE, "Continue it", f"kymatui resume {job.number}"), runtime)
     cause = f"{job.title} was interrupted, says the journal of this machine"
     if phase is not None and phase.is_interrupted:  # what is left is a fact of the cluster
         cause = row.reason.statement

@@ -92,7 +92,7 @@ def catalog_of(session: Session, snapshot: Snapshot) -> Catalog:
     from kymatui.actions.jobs import job_cluster
     from kymatui.adapters.files.job_journals import with_interrupted
 
-    return with_interrupted(catalog, partial(job_cluster, session))
+    return with_interrupted(catalog, partial(job_cluster, session), session.kyma[1] if session.kyma is not None else "")
 
 
 def watch_sessions(args: argparse.Namespace) -> Generator[Session]:

@@ -8,9 +8,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kymatui.lists.columns import in_order, with_age
+from kymatui.patterns import deferred
 from kymatui.ui.viewmodels.row_filter import RowFilter
 from kymatui.ui.viewmodels.row_list import EMPTY, Row
 
+_COMMAND = deferred(r"`kymatui [^`]*`")  # of an advice: `/kyma` means modules of that source
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 
@@ -55,7 +57,7 @@ def _chosen(rows: list[Row], row_filter: RowFilter, columns: Collection[str] | N
 
 def _line(row: Row, columns: Collection[str] | None) -> str:
     shown = (cell.text for name, cell in row.cells.items() if columns is None or name in columns)
-    return "  ".join([*shown, row.unseen])
+    return _COMMAND.sub("", "  ".join([*shown, row.unseen]))
 
 
 def aged(rows: Iterable[Row], now: float) -> tuple[tuple[Row, ...], float]:
