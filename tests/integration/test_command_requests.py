@@ -64,7 +64,7 @@ READING = {
     "check keda": LISTS,
     "enable compass-manager --dry-run": LISTS,
     "disable keda --dry-run": LISTS
-    + 7,  # the objects that would block it, what else may have its CRDs, and your rights
+    + 7,  # the objects that would block it, what may have its CRDs, and your rights
 }
 
 
