@@ -450,11 +450,12 @@ def test_edits_go_to_the_runtime_and_over_a_fleet_only_when_allowed(
     status, out, err = fleet(capsys, "--allow-fleet-writes", "-o", "json", *names)
     assert (status, asked()) == (3, True), "one runtime could not be reached"
     assert json.loads(out)["counts"] == {"unreachable": 1, "done": 1}
-    assert "run the command again to continue; completed runtimes are skipped" in err
+    assert "1 unreachable runtime is left; `kymatui audit --remote` says why" in err
     again = fleet(capsys, "--allow-fleet-writes", "--runtime", "skr", "-o", "json")
     assert (again[0], json.loads(again[1])["counts"]) == (0, {"unchanged": 1})
     status, _, err = fleet(capsys, "--allow-fleet-writes", *names)
     assert (status, "1 of 2 runtimes cannot be edited: " in err, two["unreachable"] in err) == (3, True, True), err
+    assert "run the command again" not in err
     status, _, err = fleet(capsys, "--allow-fleet-writes", "--runtime", two["unreachable"])
     assert (status, "1 of 1 runtime cannot be edited: " in err) == (2, True), err
     assert fleet(capsys, "--dry-run", *names)[0] == 3, "as the edit would"

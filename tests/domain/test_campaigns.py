@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kymatui.domain.fleet.campaigns import CampaignOutcome, CampaignStep, count_outcomes, waves
+from kymatui.domain.fleet.campaigns import CampaignOutcome, CampaignStep, count_outcomes, remaining_hint, waves
 
 
 def legs(number: int) -> list[CampaignStep]:
@@ -38,3 +38,24 @@ def test_only_what_is_planned_is_carried_out() -> None:
         CampaignOutcome.UNCHANGED: 1,
         CampaignOutcome.REFUSED: 1,
     }
+
+
+_AGAIN = "run the command again to continue; completed runtimes are skipped"
+_LOST, _DONE = CampaignOutcome.UNREACHABLE, CampaignOutcome.DONE
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "hint"),
+    [
+        ([_DONE, CampaignOutcome.UNCHANGED], ""),
+        ([_DONE, CampaignOutcome.STAYS], ""),
+        ([_DONE, _LOST], "1 unreachable runtime is left; `kymatui audit --remote` says why"),
+        ([CampaignOutcome.STAYS, _LOST, _LOST], "2 unreachable runtimes are left; `kymatui audit --remote` says why"),
+        ([_DONE, _LOST, CampaignOutcome.NOT_BEGUN], _AGAIN),
+        ([CampaignOutcome.FAILED], _AGAIN),
+        ([CampaignOutcome.REFUSED, _LOST], "fix this and run the command again; completed runtimes are skipped"),
+    ],
+)
+def test_a_repeated_command_is_advised_only_where_it_can_continue(outcomes: list[CampaignOutcome], hint: str) -> None:
+    steps = [CampaignStep(f"kcp/r{number}", outcome) for number, outcome in enumerate(outcomes)]
+    assert remaining_hint(steps) == hint

@@ -63,8 +63,7 @@ READING = {
     "logs keda": LISTS + 4,
     "check keda": LISTS,
     "enable compass-manager --dry-run": LISTS,
-    "disable keda --dry-run": LISTS
-    + 7,  # the objects that would block it, what may have its CRDs, and your rights
+    "disable keda --dry-run": LISTS + 7,  # the objects that would block it, what may have its CRDs, and your rights
 }
 
 

@@ -176,7 +176,8 @@ class BatchView(Generic[Plan, Result]):
         """Return the error of a batch that is refused."""
         if not self.is_list and (alone := items[0].refusal or items[0].error) is not None:
             return alone
-        return RefusedError(self._all_trouble(items), hint=WITHOUT_REFUSED, unchanged=True)
+        has_others = any(item.refusal is None for item in items)
+        return RefusedError(self._all_trouble(items), hint=WITHOUT_REFUSED if has_others else "", unchanged=True)
 
     def failure(self, items: Items[Plan, Result]) -> KymatuiError:
         """Return the error of a batch that did not come to its end."""
@@ -187,4 +188,5 @@ class BatchView(Generic[Plan, Result]):
         if all(isinstance(item.error, RefusedError) for item in failed) and all(item.result is None for item in items):
             return RefusedError(trouble, unchanged=True)
         count = format_count(len(items), "module")
-        return PartlyDoneError(f"{len(failed)} of {count} {self.undone}: {trouble}", hint=CONTINUE)
+        hint = CONTINUE if any(item.refusal is None for item in failed) else ""
+        return PartlyDoneError(f"{len(failed)} of {count} {self.undone}: {trouble}", hint=hint)

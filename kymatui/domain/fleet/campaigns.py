@@ -93,6 +93,19 @@ def format_outcomes(steps: Sequence[CampaignStep]) -> str:
     return ", ".join(f"{number} {outcome.value}" for outcome, number in count_outcomes(steps).items())
 
 
+def remaining_hint(steps: Sequence[CampaignStep]) -> str:
+    """Return what a person can do about the runtimes that are not edited: a repeated command repairs none of them."""
+    remaining = {step.outcome for step in steps if not step.is_good} - {CampaignOutcome.STAYS}
+    if not remaining:
+        return ""
+    if remaining == {CampaignOutcome.UNREACHABLE}:
+        number = sum(step.outcome is CampaignOutcome.UNREACHABLE for step in steps)
+        is_left = "is left" if number == 1 else "are left"
+        return f"{format_count(number, 'unreachable runtime')} {is_left}; `kymatui audit --remote` says why"
+    fix = "" if CampaignOutcome.NOT_BEGUN in remaining or CampaignOutcome.FAILED in remaining else "fix this and "
+    return f"{fix}run the command again{'' if fix else ' to continue'}; completed runtimes are skipped"
+
+
 def summarize_campaign(steps: Sequence[CampaignStep]) -> str:
     """Return the summary line of a plan or result: `3 runtimes: 2 to change, 1 unchanged`."""
     counted = ", ".join(

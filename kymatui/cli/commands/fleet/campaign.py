@@ -30,6 +30,7 @@ from kymatui.domain.fleet.campaigns import (
     count_outcomes,
     format_outcomes,
     job_runtimes,
+    remaining_hint,
     summarize_campaign,
 )
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
@@ -185,8 +186,7 @@ class CampaignView(_View):
     def failure(self, items: Sequence[CampaignItem]) -> KymatuiError:
         if not any(item.result for item in items):
             return _left_out(_steps(items))
-        hint = "run the command again to continue; completed runtimes are skipped"
-        return PartlyDoneError(format_outcomes(_steps(items)), hint=hint)
+        return PartlyDoneError(format_outcomes(_steps(items)), hint=remaining_hint(_steps(items)))
 
 
 def _steps(items: Sequence[CampaignItem]) -> list[CampaignStep]:
@@ -213,7 +213,7 @@ def _left_out(steps: Sequence[CampaignStep]) -> KymatuiError:
     kind = RefusedError if len(out) == len(steps) else PartlyDoneError
     return kind(
         f"{len(out)} of {format_count(len(steps), 'runtime')} cannot be edited: {reasons}{more}",
-        hint="fix this and run the command again; completed runtimes are skipped",
+        hint=remaining_hint(out),
     )
 
 
