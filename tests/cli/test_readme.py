@@ -108,18 +108,6 @@ def leads_somewhere(place: str, target: str) -> bool:
     return file.is_file() and (not anchor or anchor in anchors(file.read_text("utf-8")))
 
 
-def test_the_changelog_has_one_line_for_each_change() -> None:
-    lines = (ROOT / "CHANGELOG.md").read_text("utf-8").splitlines()
-    assert {line for line in lines if line.startswith("### ")} <= {
-        "### Added",
-        "### Changed",
-        "### Fixed",
-        "### Removed",
-    }
-    assert [line for line in lines[4:] if line and not line.startswith(("## ", "### ", "- "))] == []
-    assert [line for line in lines if len(line) > 120 or (line.startswith("- ") and not line.endswith("."))] == []
-
-
 def test_the_readme_can_be_read_in_one_go() -> None:
     assert len(DOCUMENTS["README.md"].splitlines()) < 200
 
