@@ -87,11 +87,11 @@ _SIGNATURE_ORDER = (
 )
 GAP_TONES: Mapping[ListGap, str] = {ListGap.LOADING: "processing", ListGap.FORBIDDEN: "muted", ListGap.UNKNOWN: "muted"}
 _DRIFT_TONES: Mapping[DriftKind, str] = {
-    DriftKind.IN_SYNC: "muted",
+    DriftKind.UP_TO_DATE: "muted",
     DriftKind.BEHIND: "warning",
     DriftKind.AHEAD: "accent",
-    DriftKind.CHANNEL_SKEW: "warning",
-    DriftKind.PENDING_MAINTENANCE: "processing",
+    DriftKind.NEWER_THAN_CHANNEL: "warning",
+    DriftKind.AWAITING_WINDOW: "processing",
     DriftKind.ROLLING_OUT: "processing",
     DriftKind.INCOMPLETE: "warning",
 }
@@ -184,7 +184,7 @@ def drift_cell(module: Module) -> Cell:
     """Return the drift in words: `1 minor behind`; screens have the time of a window instead of its name."""
     drift = module.drift
     words = drift_words(drift)
-    text = {DriftKind.PENDING_MAINTENANCE: _window(drift.window.begin if drift.window else 0)}.get(drift.kind, words)
+    text = {DriftKind.AWAITING_WINDOW: _window(drift.window.begin if drift.window else 0)}.get(drift.kind, words)
     text = "unknown" if drift.kind is DriftKind.UNKNOWN else text
     order = (not drift.is_drift, _DRIFT_ORDER.index(drift.kind))
     cell = Cell(text or ABSENT, _DRIFT_TONES.get(drift.kind, "muted"), order, full=words)

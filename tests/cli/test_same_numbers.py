@@ -50,10 +50,10 @@ def test_every_command_says_the_same_of_each_module(capsys: pytest.CaptureFixtur
             assert {key: single[key] for key in row if key != "manifest"} == {
                 key: value for key, value in row.items() if key != "manifest"
             }
-        assert (name in drifting) is (row["drift"] not in ("in-sync", "none", "unknown", "rolling-out")), name
+        assert (name in drifting) is (row["drift"] not in ("up-to-date", "none", "unknown", "rolling-out")), name
         if name in drifting:
             found = drifting[name]
-            assert found["kind"] == row["drift"], name
+            assert found["drift"] == row["drift"], name
             for key in ("installed", "installedSource", "desired", "actor"):
                 assert found[key] == row[key], (name, key)
         for field, value in (("version", row["installed"]), ("state", row["state"])):
@@ -76,7 +76,7 @@ def test_every_command_says_the_same_of_each_module(capsys: pytest.CaptureFixtur
             continue
         if same_version(module["version"], row["installed"]) and module["channel"] == row["channel"]:
             assert (module["desired"], module["drift"]) == (row["desired"], row["drift"]), name
-            if row["stateSource"] == "kyma" or row["drift"] != "in-sync":  # else what runs adds reasons of its own
+            if row["stateSource"] == "kyma" or row["drift"] != "up-to-date":  # else what runs adds reasons of its own
                 assert module["actor"] in (row["actor"], "unknown"), name
                 assert (module["actor"] == "unknown") is ("actor" in module["unknown"]), name
         else:

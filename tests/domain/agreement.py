@@ -322,7 +322,7 @@ def _windows(world: World, kyma: Kyma, pair: RuntimePair) -> Iterator[Answer]:
     for row in catalog.rows:
         refused = isinstance(row.resolution.refusal, WaitsForWindow | WindowsUnreadable) and row.managed
         is_unknown = row.drift.kind is DriftKind.UNKNOWN
-        if row.drift.kind is DriftKind.PENDING_MAINTENANCE or (refused and is_unknown):
+        if row.drift.kind is DriftKind.AWAITING_WINDOW or (refused and is_unknown):
             yield Answer("catalog", row.name, "awaits a window", "yes")
             listed = "yes" if row.name in connected else "no"
             yield Answer("waits of a connected fleet", row.name, "awaits a window", listed)

@@ -74,7 +74,7 @@ OLD: dict[str, Any] = {"workloads": [deployment("mod", "1.2.0")], "resources": [
 SITUATIONS: list[object] = [
     pytest.param(
         {"kymas": [managed()], **RUNNING},
-        (Presence.ENABLED, State.READY, "status.state", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
+        (Presence.ENABLED, State.READY, "status.state", "1.3.1", "1.3.1", DriftKind.UP_TO_DATE),
         ("1.3.1 installed and ready", Actor.NOBODY),
         id="up to date",
     ),
@@ -111,7 +111,7 @@ SITUATIONS: list[object] = [
     ),
     pytest.param(
         {"workloads": [idle("1.3.1")], "resources": [resource("mod")]},
-        (Presence.ENABLED, State.READY, "status.state", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
+        (Presence.ENABLED, State.READY, "status.state", "1.3.1", "1.3.1", DriftKind.UP_TO_DATE),
         (
             "Action needed: Deployment kyma-system/mod-manager is scaled to zero; "
             "the module CR keeps its last state, Ready. Scale it up "
@@ -126,7 +126,7 @@ SITUATIONS: list[object] = [
             "workloads": [deployment("mod", "2.0.0")],
             "resources": [resource("mod")],
         },
-        (Presence.ENABLED, State.WARNING, "kyma", "2.0.0", "1.3.1", DriftKind.CHANNEL_SKEW),
+        (Presence.ENABLED, State.WARNING, "kyma", "2.0.0", "1.3.1", DriftKind.NEWER_THAN_CHANNEL),
         (
             (
                 "Newer than channel regular (2.0.0 > 1.3.1), and never downgraded automatically. Wait "
@@ -152,7 +152,7 @@ SITUATIONS: list[object] = [
                 }
             ],
         },
-        (Presence.ENABLED, State.WARNING, "status.state", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
+        (Presence.ENABLED, State.WARNING, "status.state", "1.3.1", "1.3.1", DriftKind.UP_TO_DATE),
         (
             "Action needed: Mod kyma-system/default reports Warning: Secret sap-btp-manager not found. Create Secret "
             "kyma-system/sap-btp-manager with the keys that the module needs (`kubectl create secret generic "
@@ -163,7 +163,7 @@ SITUATIONS: list[object] = [
     ),
     pytest.param(
         {"kymas": [managed()], "workloads": [deployment("mod", "1.3.1")], "resources": [resource("mod", "Foo")]},
-        (Presence.ENABLED, State.WARNING, "status.state", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
+        (Presence.ENABLED, State.WARNING, "status.state", "1.3.1", "1.3.1", DriftKind.UP_TO_DATE),
         (
             "Mod kyma-system/default reports the state 'Foo', which lifecycle-manager does not know",
             Actor.MANAGER,
@@ -172,7 +172,7 @@ SITUATIONS: list[object] = [
     ),
     pytest.param(
         {"kymas": [managed()], "workloads": [deployment("mod", "1.3.1", ready=False)], "resources": [resource("mod")]},
-        (Presence.ENABLED, State.ERROR, "manager", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
+        (Presence.ENABLED, State.ERROR, "manager", "1.3.1", "1.3.1", DriftKind.UP_TO_DATE),
         ("Deployment kyma-system/mod-manager: 0 of 1 pods available for 60 minutes (R)", Actor.CLUSTER),
         id="the resource says Ready, and its manager is down",
     ),
@@ -182,7 +182,7 @@ SITUATIONS: list[object] = [
             "workloads": [written_by(deployment("mod", "1.3.1", ready=False), "kubectl-set")],
             "resources": [resource("mod")],
         },
-        (Presence.ENABLED, State.ERROR, "manager", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
+        (Presence.ENABLED, State.ERROR, "manager", "1.3.1", "1.3.1", DriftKind.UP_TO_DATE),
         (
             (
                 "Action needed: Deployment kyma-system/mod-manager: 0 of 1 pods available for 60 minutes (R); "
@@ -198,7 +198,7 @@ SITUATIONS: list[object] = [
             "workloads": [deployment("mod", "1.3.1", ready=False)],
             "resources": [resource("mod", "Error")],
         },
-        (Presence.ENABLED, State.ERROR, "status.state", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
+        (Presence.ENABLED, State.ERROR, "status.state", "1.3.1", "1.3.1", DriftKind.UP_TO_DATE),
         (
             "Action needed: Mod kyma-system/default reports Error. Read the log of its manager (`kymatui logs mod`).",
             Actor.YOU,
@@ -207,7 +207,7 @@ SITUATIONS: list[object] = [
     ),
     pytest.param(
         {"kymas": [managed()], "resources": [resource("mod")]},
-        (Presence.ENABLED, State.ERROR, "manager", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
+        (Presence.ENABLED, State.ERROR, "manager", "1.3.1", "1.3.1", DriftKind.UP_TO_DATE),
         (
             "Deployment kyma-system/mod-manager is missing, but lifecycle-manager reports the module as Ready",
             Actor.CLUSTER,
@@ -216,7 +216,7 @@ SITUATIONS: list[object] = [
     ),
     pytest.param(
         {"kymas": [managed(entry={"customResourcePolicy": "Ignore"})], "workloads": [deployment("mod", "1.3.1")]},
-        (Presence.NOT_CONFIGURED, State.READY, "manager", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
+        (Presence.NOT_CONFIGURED, State.READY, "manager", "1.3.1", "1.3.1", DriftKind.UP_TO_DATE),
         (
             "Installed, but not in use: it has no module CR. Create one of kind Mod to use the module "
             "(`kymatui edit mod`).",
@@ -226,7 +226,7 @@ SITUATIONS: list[object] = [
     ),
     pytest.param(
         {"kymas": [managed()], "workloads": [deployment("mod", "1.3.1")]},
-        (Presence.NOT_CONFIGURED, State.READY, "manager", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
+        (Presence.NOT_CONFIGURED, State.READY, "manager", "1.3.1", "1.3.1", DriftKind.UP_TO_DATE),
         (
             (
                 "The module CR is missing; whether lifecycle-manager creates it again is unknown. Create it to use the "
@@ -244,13 +244,13 @@ SITUATIONS: list[object] = [
     ),
     pytest.param(
         {"kymas": [managed(state="Unmanaged", entry={"managed": False})], **RUNNING},
-        (Presence.UNMANAGED, State.UNMANAGED, "presence", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
+        (Presence.UNMANAGED, State.UNMANAGED, "presence", "1.3.1", "1.3.1", DriftKind.UP_TO_DATE),
         ("Unmanaged: lifecycle-manager does not update or repair it; it reports Ready", Actor.NOBODY),
         id="unmanaged",
     ),
     pytest.param(
         {"kymas": [managed(state="Processing", entry={"managed": False})], **RUNNING},
-        (Presence.UNMANAGED, State.UNMANAGED, "presence", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
+        (Presence.UNMANAGED, State.UNMANAGED, "presence", "1.3.1", "1.3.1", DriftKind.UP_TO_DATE),
         (
             (
                 "lifecycle-manager has not released the module yet. Keep its entry in the Kyma until "
@@ -266,7 +266,7 @@ SITUATIONS: list[object] = [
             "workloads": [deployment("mod", "1.3.1")],
             "resources": [resource("mod", "Ready", deletionTimestamp=stamp(60), finalizers=["mod/finalizer"])],
         },
-        (Presence.DELETING, State.DELETING, "presence", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
+        (Presence.DELETING, State.DELETING, "presence", "1.3.1", "1.3.1", DriftKind.UP_TO_DATE),
         (
             "Deleting Mod kyma-system/default: waiting for the module's manager to remove finalizer mod/finalizer",
             Actor.MANAGER,
@@ -282,7 +282,7 @@ SITUATIONS: list[object] = [
                 | {"status": {"state": "Warning", "message": "2 APIRules are left"}}
             ],
         },
-        (Presence.DELETING, State.DELETING, "presence", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
+        (Presence.DELETING, State.DELETING, "presence", "1.3.1", "1.3.1", DriftKind.UP_TO_DATE),
         (
             (
                 "Action needed: deletion of Mod kyma-system/default is blocked: 2 APIRules are left. Delete what "
@@ -317,7 +317,7 @@ SITUATIONS: list[object] = [
             "workloads": [deployment("mod", "1.3.1")],
             "resources": [resource("mod", "Ready", deletionTimestamp=stamp(60), finalizers=["foregroundDeletion"])],
         },
-        (Presence.DELETING, State.DELETING, "presence", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
+        (Presence.DELETING, State.DELETING, "presence", "1.3.1", "1.3.1", DriftKind.UP_TO_DATE),
         ("lifecycle-manager is deleting the module: waiting for module crs deletion", Actor.KLM),
         id="51 its resources are on their way out",
     ),
@@ -327,7 +327,7 @@ SITUATIONS: list[object] = [
             "workloads": [deployment("mod", "1.3.1")],
             "resources": [resource("mod", "Ready", name="other", namespace="shop")],
         },
-        (Presence.DELETING, State.DELETING, "presence", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
+        (Presence.DELETING, State.DELETING, "presence", "1.3.1", "1.3.1", DriftKind.UP_TO_DATE),
         (
             "Action needed: deletion blocked by Mod shop/other. Delete it to continue "
             "(`kymatui delete mod --cascade`).",
@@ -369,7 +369,7 @@ SITUATIONS: list[object] = [
             "workloads": [deployment("mod", "1.3.1", managedFields=[{"manager": "kymatui"}])],
             "resources": [resource("mod")],
         },
-        (Presence.CONFLICT, State.WARNING, "presence", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
+        (Presence.CONFLICT, State.WARNING, "presence", "1.3.1", "1.3.1", DriftKind.UP_TO_DATE),
         (
             (
                 "Action needed: installed twice, by lifecycle-manager and directly. Keep the direct installation and "
@@ -404,7 +404,7 @@ def test_a_rollout_on_its_way_needs_action_only_where_it_is_paused(
     assert found.actor is actor, found.reason
 
 
-@pytest.mark.parametrize(("state", "kind"), [("Ready", DriftKind.IN_SYNC), ("Processing", DriftKind.ROLLING_OUT)])
+@pytest.mark.parametrize(("state", "kind"), [("Ready", DriftKind.UP_TO_DATE), ("Processing", DriftKind.ROLLING_OUT)])
 def test_an_intention_alone_is_no_installed_version(state: str, kind: DriftKind) -> None:
     hidden = {"deployments.apps": Feed(FeedState.FORBIDDEN)}
     found = row(kymas=[managed(state=state)], feeds=hidden, resources=[resource("mod")])
@@ -443,7 +443,7 @@ def test_56_waiting_for_a_maintenance_window(known: bool, words: str) -> None:
         kymas=[managed("1.2.0", maintenance=True)],
         **OLD,
     )
-    assert (found.drift.kind, found.desired, found.state) == (DriftKind.PENDING_MAINTENANCE, "1.3.1", State.READY)
+    assert (found.drift.kind, found.desired, found.state) == (DriftKind.AWAITING_WINDOW, "1.3.1", State.READY)
     assert (found.reason.text, found.actor) == (words, Actor.KLM)
     assert (found.drift.window is not None) is known
 
@@ -632,7 +632,7 @@ def test_a_mandatory_module_is_shown_and_managed() -> None:
         **RUNNING,
     )
     assert (found.mandatory, found.managed, found.channel, found.presence) == (True, True, "", Presence.ENABLED)
-    assert (found.desired, found.drift.kind, found.state) == ("1.3.1", DriftKind.IN_SYNC, State.READY)
+    assert (found.desired, found.drift.kind, found.state) == ("1.3.1", DriftKind.UP_TO_DATE, State.READY)
 
 
 def test_a_mandatory_module_that_is_not_there_waits_for_lifecycle_manager() -> None:
@@ -728,7 +728,7 @@ def test_in_a_control_plane_the_workloads_are_elsewhere() -> None:
     applied = manifest("mod", "1.3.1", owner="runtime-1", namespace="kcp-system")
     foreign = manifest("mod", "0.0.1", "Error", owner="runtime-2", namespace="kcp-system")
     found = row(templates=objects[:1], release_metas=objects[1:], kymas=[owner], manifests=[foreign, applied])
-    assert (found.origin, found.installed, found.drift.kind) == (CatalogOrigin.KYMA, "1.3.1", DriftKind.IN_SYNC)
+    assert (found.origin, found.installed, found.drift.kind) == (CatalogOrigin.KYMA, "1.3.1", DriftKind.UP_TO_DATE)
     assert (found.state, found.manifest is not None) == (State.READY, True)
 
 
@@ -794,7 +794,7 @@ def test_an_unsettled_tag_shows_itself() -> None:
     named = row(
         CatalogOptions(raw_manifests=shipped), workloads=[deployment("mod", commit)], resources=[resource("mod")]
     )
-    assert (named.installed, named.drift.kind) == ("1.3.1", DriftKind.IN_SYNC)
+    assert (named.installed, named.drift.kind) == ("1.3.1", DriftKind.UP_TO_DATE)
 
 
 def test_a_kyma_that_may_not_be_read_leaves_its_modules_unknown() -> None:

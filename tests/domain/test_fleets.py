@@ -71,7 +71,7 @@ def test_a_module_that_is_rolling_out_does_not_drift(version: str) -> None:
 
 
 @pytest.mark.parametrize("entry", [{"managed": False}, None])
-@pytest.mark.parametrize(("version", "kind"), [("1.4.0", DriftKind.NONE), ("1.5.0", DriftKind.IN_SYNC)])
+@pytest.mark.parametrize(("version", "kind"), [("1.4.0", DriftKind.NONE), ("1.5.0", DriftKind.UP_TO_DATE)])
 def test_what_is_unmanaged_or_leaves_drifts_neither_in_a_fleet_nor_in_a_catalog(
     entry: Json | None, version: str, kind: DriftKind
 ) -> None:

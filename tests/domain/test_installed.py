@@ -162,7 +162,7 @@ def test_a_higher_version_than_the_catalogs_have_is_no_drift_but_from_a_catalog_
     assert (gate.installed, gate.desired, gate.newest) == ("0.13.0", "", "0.12.0")
     assert (gate.drift.kind, gate.drift.is_drift, gate.actor) == (DriftKind.UNKNOWN, False, Actor.NOBODY)
     assert gate.reason.text.startswith("0.13.0 installed by kymatui; the catalogs end at 0.12.0.")
-    assert row(recorded, workloads=[running], **community("0.13.0")).drift.kind is DriftKind.IN_SYNC
+    assert row(recorded, workloads=[running], **community("0.13.0")).drift.kind is DriftKind.UP_TO_DATE
     assert row(recorded, workloads=[running], **community("0.14.0")).drift.kind is DriftKind.BEHIND
     other = deployment("gate", "0.15.0")  # changed by hand
     assert row(recorded, workloads=[other], **community("0.12.0")).drift.kind is DriftKind.AHEAD

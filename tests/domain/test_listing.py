@@ -83,7 +83,7 @@ def test_the_values() -> None:
         "desired": "1.0.0",
         "installed": "1.0.0",
         "newest": "1.0.0",
-        "drift": "in-sync",
+        "drift": "up-to-date",
         "state": "Ready",
         "stateSource": "customStateCheck",
     }

@@ -161,7 +161,7 @@ def test_no_fact_is_stated_that_a_missing_list_would_tell(state: FeedState, coun
             RowFact.DESIRED: row.desired == "1.0.0",
             RowFact.INSTALLED: row.installed == "1.0.0",
             RowFact.NEWEST: row.newest == "2.0.0",
-            RowFact.DRIFT: row.drift.kind is DriftKind.IN_SYNC,
+            RowFact.DRIFT: row.drift.kind is DriftKind.UP_TO_DATE,
             RowFact.STATE: row.presence is Presence.ENABLED,
             RowFact.CHECKS: bool(row.checked),
             RowFact.MANIFEST: row.reports.manifest == "Ready",

@@ -129,7 +129,7 @@ def test_every_managed_module_in_each_channel(
         assert row.installed == running.get(module, ""), module
         if module in running:
             relation = (key(running[module]) > key(version)) - (key(running[module]) < key(version))
-            assert row.drift.kind.value == {0: "in-sync", -1: "behind", 1: "ahead"}[relation], module
+            assert row.drift.kind.value == {0: "up-to-date", -1: "behind", 1: "ahead"}[relation], module
 
 
 def test_tags_that_are_no_versions_are_named(templates: Loaded, metas: Loaded, raw_manifests: Loaded) -> None:
@@ -154,7 +154,7 @@ def test_tags_that_are_no_versions_are_named(templates: Loaded, metas: Loaded, r
     rows = {row.name: row for row in found.rows}
     assert {name: rows[name].installed for name in chosen} == chosen
     drifts = {name: rows[name].drift.kind.value for name in chosen}
-    assert drifts == {"nats": "in-sync", "telemetry": "in-sync", "istio": "in-sync", "eventing": "behind"}
+    assert drifts == {"nats": "up-to-date", "telemetry": "up-to-date", "istio": "up-to-date", "eventing": "behind"}
 
 
 def split(name: str, templates: Loaded) -> tuple[str, str]:
@@ -168,7 +168,7 @@ def test_a_module_whose_manifest_has_no_objects(templates: Loaded, metas: Loaded
         Snapshot("real", kymas=(owner,), templates=flat(templates), release_metas=flat(metas)), NOW
     ).row("transparent-proxy")
     assert found is not None
-    assert (found.installed, found.drift.kind.value) == ("1.5.2", "in-sync")
+    assert (found.installed, found.drift.kind.value) == ("1.5.2", "up-to-date")
 
 
 def test_63_cluster_ip_is_shown_with_what_the_schema_says(templates: Loaded, metas: Loaded) -> None:

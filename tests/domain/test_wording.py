@@ -71,11 +71,11 @@ def test_no_refusal_is_forgotten() -> None:
 @pytest.mark.parametrize(
     ("drift", "words"),
     [
-        (Drift(DriftKind.IN_SYNC), "up to date"),
+        (Drift(DriftKind.UP_TO_DATE), "up to date"),
         (Drift(DriftKind.BEHIND, Distance(1, "minor")), "1 minor behind"),
         (Drift(DriftKind.AHEAD, Distance(2, "major")), "2 majors ahead"),
-        (Drift(DriftKind.CHANNEL_SKEW), "newer than channel"),
-        (Drift(DriftKind.PENDING_MAINTENANCE), "awaiting window"),
+        (Drift(DriftKind.NEWER_THAN_CHANNEL), "newer than channel"),
+        (Drift(DriftKind.AWAITING_WINDOW), "awaiting window"),
         (Drift(DriftKind.ROLLING_OUT), "rolling out"),
         (Drift(DriftKind.UNKNOWN), "unknown"),
         (Drift(DriftKind.NONE), ""),
@@ -83,6 +83,16 @@ def test_no_refusal_is_forgotten() -> None:
 )
 def test_drift(drift: Drift, words: str) -> None:
     assert drift_words(drift) == words
+
+
+@pytest.mark.parametrize("kind", DriftKind)
+def test_documents_have_the_drift_of_tables(kind: DriftKind) -> None:
+    assert drift_words(Drift(kind)).replace(" ", "-") == ("" if kind is DriftKind.NONE else kind.value)
+
+
+def test_the_deprecated_key_of_drift_keeps_the_earlier_words() -> None:
+    earlier = {kind.earlier_word for kind in DriftKind if kind.earlier_word != kind.value}
+    assert earlier == {"in-sync", "channel-skew", "pending-maintenance"}
 
 
 def test_the_rest() -> None:

@@ -226,7 +226,7 @@ def drift_of(have: str | None, want: str | None) -> str:
     if want is None:
         return "unknown"
     if rank(have) == rank(want):
-        return "in-sync"
+        return "up-to-date"
     return "behind" if rank(have) < rank(want) else "ahead"
 
 
@@ -240,8 +240,8 @@ def expected(module: str, kyma_channel: str, files: Files) -> Json:
     have = installed(module, files)
     drift = drift_of(have, desired)
     if module in ASKED and module != UNMANAGED and have and desired and core(desired) < core(have):
-        drift = "channel-skew"
-    if module == UNMANAGED and drift != "in-sync":
+        drift = "newer-than-channel"
+    if module == UNMANAGED and drift != "up-to-date":
         drift = "none"  # an unmanaged module follows no channel
     state, source = state_of(module, channel, drift, files)
     return {
@@ -301,7 +301,7 @@ def reason(
         return f"Unmanaged: lifecycle-manager does not update or repair it; it reports {own}"
     if own in ("Error", "Warning"):
         return f"Action needed: {resource} reports {own}. Read the log of its manager (`kymatui logs {module}`)."
-    if drift == "channel-skew":
+    if drift == "newer-than-channel":
         text = f"Newer than channel {channel} ({have} > {desired}), and never downgraded automatically. "
         other = next((name for name, version in files.channels[module].items() if version == have), "")
         if other:
@@ -355,7 +355,7 @@ def test_drift_names_exactly_what_drifts(
     assert main(["drift", "--kubeconfig", str(cluster.kubeconfig), "-o", "json"]) == 2
     found = json.loads(capsys.readouterr().out)["drift"]
     rows = [expected(name, channel, files) for name in sorted({name for name, _ in files.templates} - {"cluster-ip"})]
-    drifting = [row for row in rows if row["drift"] in ("behind", "ahead", "channel-skew")]
+    drifting = [row for row in rows if row["drift"] in ("behind", "ahead", "newer-than-channel")]
     assert [(one["name"], one["kind"], one["installed"], one["desired"]) for one in found] == [
         (row["name"], row["drift"], row["installed"], row["desired"]) for row in drifting
     ]

@@ -29,7 +29,7 @@ class Told:
     """What a module's situation makes of its row; "" and None where nothing is other than with the others."""
 
     installed: str = ""
-    drift: str = "in-sync"
+    drift: str = "up-to-date"
     state: str = "Ready"
     source: str = "status.state"
     reason: str = ""
@@ -51,7 +51,7 @@ SITUATIONS = {
     ),
     "telemetry": Told(
         "1.24.0",
-        "channel-skew",
+        "newer-than-channel",
         "Warning",
         "kyma",
         "Newer than channel regular (1.24.0 > 1.23.0), and never downgraded automatically. "
@@ -60,7 +60,7 @@ SITUATIONS = {
     ),
     "nats": Told(
         "1.1.0",
-        "pending-maintenance",
+        "awaiting-window",
         reason="Awaiting maintenance window for the upgrade 1.1.0 → 1.2.0: the next window is ",
     ),
     "api-gateway": Told(
@@ -245,9 +245,9 @@ def test_the_document_follows_its_schema(world: ReadySandbox, capsys: pytest.Cap
 
 
 def test_drift_says_exactly_what_drifts(world: ReadySandbox, capsys: pytest.CaptureFixture[str]) -> None:
-    found = {one["name"]: one["kind"] for one in answer(world, capsys, "drift", status=2)["drift"]}
+    found = {one["name"]: one["drift"] for one in answer(world, capsys, "drift", status=2)["drift"]}
     told = {name: situation.drift for name, situation in SITUATIONS.items()}
-    assert found == {name: drift for name, drift in told.items() if drift not in ("in-sync", "none")}
+    assert found == {name: drift for name, drift in told.items() if drift not in ("up-to-date", "none")}
 
 
 POLICY = '{"rules": [], "default": {"days": ["Sat"], "begin": "21:00:00+00:00", "end": "00:00:00+00:00"}}'
@@ -260,8 +260,8 @@ def test_the_next_window_is_named_where_the_policy_is_known(
     (tmp_path / "config.toml").write_text('maintenance_policy = "policy.json"')
     monkeypatch.setenv("KYMATUI_CONFIG", str(tmp_path / "config.toml"))
     (row,) = [row for row in answer(world, capsys, "catalog")["modules"] if row["name"] == "nats"]
-    assert row["drift"] in ("pending-maintenance", "behind")  # in a window, lifecycle-manager would be at work
-    if row["drift"] == "pending-maintenance":
+    assert row["drift"] in ("awaiting-window", "behind")  # in a window, lifecycle-manager would be at work
+    if row["drift"] == "awaiting-window":
         assert "the next window is Sat " in row["reason"]
         assert "21:00 to Sun 00:00 UTC" in row["reason"]
 

@@ -122,7 +122,7 @@ TWO_READY = [("status.m.one", "1", "Ready"), ("status.m.two", "2", "Ready"), ("s
 CLASH = [
     (f"status.{key}", "x", state) for key, state in zip("srwd", ("Error", "Ready", "Warning", "Deleting"), strict=True)
 ]
-HELD = {"drift": "channel-skew", "desired": "1.9.9", "installed": "2.0.0", "state": "Warning"}
+HELD = {"drift": "newer-than-channel", "desired": "1.9.9", "installed": "2.0.0", "state": "Warning"}
 
 RESOLUTION = [
     Scenario(
@@ -161,7 +161,7 @@ RESOLUTION = [
             b.meta("misnamed", {"regular": "1.1.0"}),
             b.template("misnamed", "1.1.0", name="misnamed-regular", manager=False),
         ],
-        {"desired": "1.1.0", "installed": "1.1.0", "drift": "in-sync"},
+        {"desired": "1.1.0", "installed": "1.1.0", "drift": "up-to-date"},
         {},
         b.report("misnamed", "1.1.0"),
         reason="lifecycle-manager looks for misnamed-1.1.0",
@@ -203,7 +203,7 @@ RESOLUTION = [
         "10 a pre-release of a later version is held back",
         "prerelease",
         offered("prerelease", "1.2.3"),
-        {"drift": "channel-skew", "installed": "1.2.4-rc"},
+        {"drift": "newer-than-channel", "installed": "1.2.4-rc"},
         {},
         b.report("prerelease", "1.2.4-rc"),
     ),
@@ -277,10 +277,10 @@ CHECKS = [
 ]
 IMAGES = [
     running("58 a port and not a valid tag", "portless", ["reg:5000/x/mgr"], None, "unknown"),
-    running("58 a tag and a digest", "digested", [f"r.io/x/mgr:1.2.3@sha256:{'a' * 64}"], "1.2.3", "in-sync"),
+    running("58 a tag and a digest", "digested", [f"r.io/x/mgr:1.2.3@sha256:{'a' * 64}"], "1.2.3", "up-to-date"),
     running("58 latest", "latest", ["r.io/x/mgr:latest"], "latest", "unknown"),
     running("58 a commit", "commit", [f"r.io/x/mgr:{'49b119' * 6}"], "49b119" * 6, "unknown"),
-    running("58 a leading v", "leading", ["r.io/x/mgr:v1.2.3"], "v1.2.3", "in-sync"),
+    running("58 a leading v", "leading", ["r.io/x/mgr:v1.2.3"], "v1.2.3", "up-to-date"),
     running("59 a part of a version is none", "partly", ["r.io/x/mgr:11.2.3"], "11.2.3", "ahead"),
     running("60 a sidecar comes first", "sidecar", ["r.io/proxy:9.9.9", "r.io/x/mgr:1.2.0"], "1.2.0", "behind"),
 ]
@@ -289,7 +289,7 @@ FLOWS = [
         "41 policy Ignore and no resource",
         "ignoring",
         [*managed("ignoring"), anything("ignoring")],
-        {"state": "Ready", "installed": "1.0.0", "drift": "in-sync", "stateSource": "manager"},
+        {"state": "Ready", "installed": "1.0.0", "drift": "up-to-date", "stateSource": "manager"},
         {"customResourcePolicy": "Ignore"},
         b.report("ignoring", "1.0.0"),
         reason="Installed, but not in use: it has no module CR. Create one",
@@ -325,7 +325,7 @@ FLOWS = [
         "56 an update waits for a window",
         "waiting",
         offered("waiting", "1.1.0", requiresDowntime=True),
-        {"drift": "pending-maintenance", "installed": "1.0.0", "desired": "1.1.0", "state": "Ready"},
+        {"drift": "awaiting-window", "installed": "1.0.0", "desired": "1.1.0", "state": "Ready"},
         {},
         b.report("waiting", "1.0.0", maintenance=True, message="waiting for next maintenance window"),
         reason="Awaiting maintenance window",

@@ -24,7 +24,7 @@ def module(name: str, **more: Any) -> ModuleRow:
         "desired": "1.0.0",
         "installed": "1.0.0",
         "newest": "1.1.0",
-        "drift": Drift(DriftKind.IN_SYNC),
+        "drift": Drift(DriftKind.UP_TO_DATE),
         "state": State.READY,
         "state_source": StateSource.STATUS,
         "presence": Presence.ENABLED,

@@ -77,13 +77,13 @@ def agrees(row: ModuleRow, cells: dict[str, str], view: CatalogView) -> None:
     kind, installed, desired = row.drift.kind, row.installed, row.desired
     if RowFact.DRIFT in row.unknown:
         return
-    if kind is DriftKind.IN_SYNC:
+    if kind is DriftKind.UP_TO_DATE:
         assert same_version(installed, desired), about
     elif kind is DriftKind.BEHIND:
         assert version_order(installed) < version_order(desired), about
-    elif kind in (DriftKind.AHEAD, DriftKind.CHANNEL_SKEW):
+    elif kind in (DriftKind.AHEAD, DriftKind.NEWER_THAN_CHANNEL):
         assert version_order(installed) > version_order(desired), about
-    elif kind is DriftKind.PENDING_MAINTENANCE:
+    elif kind is DriftKind.AWAITING_WINDOW:
         assert not same_version(installed, desired), about
     elif kind is DriftKind.ROLLING_OUT and same_version(installed, desired):
         # the pods of two versions coexist, or the version is only lifecycle-manager's report of what it processes

@@ -94,7 +94,7 @@ def _rule(row: ModuleRow, since: float | None, now: float) -> AuditRule | None:
         return DELETING if needs_person or _has_waited(since, now, _SLOW) else None
     if row.state is State.PROCESSING:
         return PROCESSING if waiting else None
-    if row.presence in _TOLD_ELSEWHERE or row.drift.kind is DriftKind.CHANNEL_SKEW:
+    if row.presence in _TOLD_ELSEWHERE or row.drift.kind is DriftKind.NEWER_THAN_CHANNEL:
         return ERROR if row.state is State.ERROR and row.presence not in _TOLD_ELSEWHERE else None
     return {State.ERROR: ERROR, State.WARNING: WARNING}.get(row.state)
 

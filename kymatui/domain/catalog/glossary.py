@@ -68,18 +68,18 @@ PRESENCES: Final[Mapping[Presence, Term]] = {
 }
 
 DRIFTS: Final[Mapping[DriftKind, Term]] = {
-    DriftKind.IN_SYNC: Term('Displayed as "up to date": the expected version is running.'),
+    DriftKind.UP_TO_DATE: Term('Displayed as "up to date": the expected version is running.'),
     DriftKind.BEHIND: Term(
         'Displayed as "1 minor behind": the running version is lower than the expected one.',
         "upgrade, or wait for the rollout",
     ),
     DriftKind.AHEAD: Term('Displayed as "1 minor ahead": the running version is higher than the expected one.'),
-    DriftKind.CHANNEL_SKEW: Term(
+    DriftKind.NEWER_THAN_CHANNEL: Term(
         'Displayed as "newer than channel": the installed version is higher than the version in the channel, and '
         "lifecycle-manager never downgrades automatically.",
         "wait for the channel, or delete the module and enable it again",
     ),
-    DriftKind.PENDING_MAINTENANCE: Term(
+    DriftKind.AWAITING_WINDOW: Term(
         'Displayed as "awaiting window": the upgrade starts in the next maintenance window.', "`kymatui windows`"
     ),
     DriftKind.ROLLING_OUT: Term('Displayed as "rolling out": the upgrade is in progress.'),

@@ -282,7 +282,11 @@ def _bad_state(case: ReasonInputs) -> Reason | None:
         return _of_resource(case, evaluation, state)
     if source is StateSource.MANAGER:
         return _manager_reason(case, _SEVERITY[state])
-    if source is StateSource.KYMA and case.subject.report is not None and case.drift.kind is not DriftKind.CHANNEL_SKEW:
+    if (
+        source is StateSource.KYMA
+        and case.subject.report is not None
+        and case.drift.kind is not DriftKind.NEWER_THAN_CHANNEL
+    ):
         message = case.subject.report.message
         by_manifest = case.subject.manifest.operation if case.subject.manifest is not None and not message else ""
         detail = f": {message}" if message else f", the Manifest has the reason: {by_manifest}" if by_manifest else ""
@@ -409,7 +413,7 @@ def _held_back(case: ReasonInputs) -> Reason | None:
     if isinstance(refusal, refusals.WaitsForWindow):
         words = refusal_words(refusal)
         return _by_klm(case, to_sentence(words if refusal.window else f"{words}: {_reported_window(case, words)}"))
-    if case.drift.kind is DriftKind.PENDING_MAINTENANCE:
+    if case.drift.kind is DriftKind.AWAITING_WINDOW:
         window = window_words(case.drift.window) if case.drift.window else _reported_window(case)
         text = f"Awaiting maintenance window for the upgrade to {case.subject.desired}: {window}"
         return _by_klm(case, text)
@@ -643,7 +647,7 @@ def _absent(case: ReasonInputs) -> Reason | None:
 
 
 def _in_step(case: ReasonInputs) -> Reason | None:
-    if case.drift.kind is DriftKind.IN_SYNC and case.assessment.state is State.READY:
+    if case.drift.kind is DriftKind.UP_TO_DATE and case.assessment.state is State.READY:
         newest = case.subject.newest
         newer = f" (newest {newest})" if newest and newest != case.subject.desired else ""
         hidden = f"; {case.unseen}" if case.unseen else ""

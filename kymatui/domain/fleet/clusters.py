@@ -206,7 +206,7 @@ def _as_module(row: ModuleRow) -> RuntimeModule:
         version=row.installed,
         desired=row.desired,
         state=row.state,
-        maintenance=row.drift.kind is DriftKind.PENDING_MAINTENANCE,
+        maintenance=row.drift.kind is DriftKind.AWAITING_WINDOW,
         message=row.reason.text,
         presence=row.presence,
         mandatory=row.mandatory,

@@ -89,7 +89,7 @@ def fleet_maintenance(runtime: Runtime, rules: ControllerSettings, now: float) -
 
 
 def _waits(drift: Drift) -> bool:
-    return drift.kind is DriftKind.PENDING_MAINTENANCE
+    return drift.kind is DriftKind.AWAITING_WINDOW
 
 
 def _upgrade(

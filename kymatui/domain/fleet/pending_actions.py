@@ -130,7 +130,7 @@ def _of_catalog(key: RuntimeKey, catalog: Catalog, manifests: Sequence[ManifestS
 
 
 _IN_TRANSITION: Final = (State.PROCESSING, State.DELETING)
-_AWAITED: Final = (DriftKind.PENDING_MAINTENANCE, DriftKind.ROLLING_OUT)
+_AWAITED: Final = (DriftKind.AWAITING_WINDOW, DriftKind.ROLLING_OUT)
 
 
 def _of_kyma(key: RuntimeKey, runtime: Runtime, manifests: Sequence[ManifestSummary] | None) -> Iterator[PendingAction]:

@@ -28,7 +28,13 @@ from kymatui.domain.versions.drift import DriftKind
 from kymatui.domain.versions.messages import held_back_words
 from kymatui.domain.versions.refusals import HeldBack
 
-_SETTLED = (DriftKind.IN_SYNC, DriftKind.NONE, DriftKind.AHEAD, DriftKind.CHANNEL_SKEW, DriftKind.PENDING_MAINTENANCE)
+_SETTLED = (
+    DriftKind.UP_TO_DATE,
+    DriftKind.NONE,
+    DriftKind.AHEAD,
+    DriftKind.NEWER_THAN_CHANNEL,
+    DriftKind.AWAITING_WINDOW,
+)
 
 
 class EditPhase(StrEnum):

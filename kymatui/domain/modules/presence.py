@@ -166,17 +166,17 @@ def actor_on_drift(kind: DriftKind, *, managed: bool, mandatory: bool = False) -
     """
     if kind is DriftKind.AHEAD and managed and mandatory:
         return Actor.KLM
-    if kind in (DriftKind.AHEAD, DriftKind.CHANNEL_SKEW, DriftKind.INCOMPLETE):
+    if kind in (DriftKind.AHEAD, DriftKind.NEWER_THAN_CHANNEL, DriftKind.INCOMPLETE):
         return Actor.YOU
     if kind is DriftKind.BEHIND:
         return Actor.KLM if managed else Actor.YOU
-    return Actor.KLM if kind is DriftKind.PENDING_MAINTENANCE else Actor.NOBODY
+    return Actor.KLM if kind is DriftKind.AWAITING_WINDOW else Actor.NOBODY
 
 
 def actor_on_report(state: State, kind: DriftKind, *, maintenance: bool, mandatory: bool = False) -> Actor:
     """Return who acts next on everything that a Kyma alone reports of a module."""
     if maintenance:
         return Actor.KLM
-    if state in (State.READY, State.UNMANAGED) or kind is DriftKind.CHANNEL_SKEW:
+    if state in (State.READY, State.UNMANAGED) or kind is DriftKind.NEWER_THAN_CHANNEL:
         return actor_on_drift(kind, managed=True, mandatory=mandatory)
     return actor_for_state(state, is_read=False)

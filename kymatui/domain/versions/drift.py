@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
 
 from msgspec import Struct
 
@@ -12,17 +13,29 @@ from kymatui.domain.versions.refusals import HeldBack, Refusal, WaitsForWindow, 
 
 
 class DriftKind(StrEnum):
-    """The kinds of drift; NONE means not compared (not installed, or not following its channel)."""
+    """The kinds of drift in the words of tables; NONE means not compared: not installed, or off its channel."""
 
-    IN_SYNC = "in-sync"
+    UP_TO_DATE = "up-to-date"
     BEHIND = "behind"
     AHEAD = "ahead"
-    CHANNEL_SKEW = "channel-skew"  # lifecycle-manager's downgrade guard keeps the installed version
-    PENDING_MAINTENANCE = "pending-maintenance"
+    NEWER_THAN_CHANNEL = "newer-than-channel"  # lifecycle-manager's downgrade guard keeps the installed version
+    AWAITING_WINDOW = "awaiting-window"
     ROLLING_OUT = "rolling-out"
     INCOMPLETE = "incomplete"  # an installation or a deletion was interrupted
     UNKNOWN = "unknown"
     NONE = "none"
+
+    @property
+    def earlier_word(self) -> str:
+        """Return the word of documents before they had those of tables."""
+        return _EARLIER_WORDS.get(self, self.value)
+
+
+_EARLIER_WORDS: Final = {
+    DriftKind.UP_TO_DATE: "in-sync",
+    DriftKind.NEWER_THAN_CHANNEL: "channel-skew",
+    DriftKind.AWAITING_WINDOW: "pending-maintenance",
+}
 
 
 class Drift(Struct, frozen=True):
@@ -39,7 +52,7 @@ class Drift(Struct, frozen=True):
     @property
     def is_drift(self) -> bool:
         """Return whether the installed version is known to differ from the expected one; not during a rollout."""
-        return self.kind not in (DriftKind.IN_SYNC, DriftKind.NONE, DriftKind.UNKNOWN, DriftKind.ROLLING_OUT)
+        return self.kind not in (DriftKind.UP_TO_DATE, DriftKind.NONE, DriftKind.UNKNOWN, DriftKind.ROLLING_OUT)
 
 
 def compute_drift(
@@ -59,19 +72,19 @@ def compute_drift(
     """
     if not follows:
         known = bool(installed and desired)
-        return Drift(DriftKind.IN_SYNC if known and same_version(installed, desired) else DriftKind.NONE)
+        return Drift(DriftKind.UP_TO_DATE if known and same_version(installed, desired) else DriftKind.NONE)
     if not installed or not desired:
         return Drift(DriftKind.UNKNOWN)
     apart = version_distance(installed, desired)
     if same_version(installed, desired):
-        return Drift(DriftKind.ROLLING_OUT if rolling else DriftKind.IN_SYNC)
+        return Drift(DriftKind.ROLLING_OUT if rolling else DriftKind.UP_TO_DATE)
     # the guard compares the reported version; the drift is about the installed one, which may be older
     if isinstance(refusal, HeldBack) and _compared(installed, desired, apart).kind is not DriftKind.BEHIND:
-        return Drift(DriftKind.CHANNEL_SKEW, apart)
+        return Drift(DriftKind.NEWER_THAN_CHANNEL, apart)
     if isinstance(refusal, WaitsForWindow):
-        return Drift(DriftKind.PENDING_MAINTENANCE, apart, refusal.window)
+        return Drift(DriftKind.AWAITING_WINDOW, apart, refusal.window)
     if maintenance or isinstance(refusal, WindowsUnreadable):
-        return Drift(DriftKind.PENDING_MAINTENANCE, apart, window)
+        return Drift(DriftKind.AWAITING_WINDOW, apart, window)
     if rolling:
         return Drift(DriftKind.ROLLING_OUT, apart)
     return _compared(installed, desired, apart)

@@ -121,22 +121,14 @@ def note_words(note: ConventionNote) -> str:
 def drift_words(drift: Drift) -> str:
     """Return the text of the drift column."""
     match drift.kind:
-        case DriftKind.IN_SYNC:
-            return "up to date"
         case DriftKind.BEHIND | DriftKind.AHEAD:
             return f"{drift.distance} {drift.kind.value}" if drift.distance else drift.kind.value
-        case DriftKind.CHANNEL_SKEW:
-            return "newer than channel"
-        case DriftKind.PENDING_MAINTENANCE:
-            return "awaiting window"
-        case DriftKind.ROLLING_OUT:
-            return "rolling out"
-        case DriftKind.UNKNOWN:
-            return "unknown" if drift.is_offered else "unknown, no catalog offers it"
-        case DriftKind.INCOMPLETE:
-            return "incomplete"
+        case DriftKind.UNKNOWN if not drift.is_offered:
+            return "unknown, no catalog offers it"
         case DriftKind.NONE:
             return ""
+        case kind:  # documents have the same words, with hyphens
+            return kind.value.replace("-", " ")
 
 
 def channel_source_words(source: ChannelSource) -> str:

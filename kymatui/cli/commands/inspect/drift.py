@@ -72,7 +72,7 @@ def _json(row: ModuleRow) -> dict[str, Any]:
         "installedSource": row.version_source.value if row.version_source is not None else None,
         "desired": row.desired or None,
         "drift": row.drift.kind.value,
-        "kind": row.drift.kind.value,  # deprecated: `drift`
+        "kind": row.drift.kind.earlier_word,  # deprecated: `drift`
         "distance": row.drift.distance.key if row.drift.distance else None,
         "words": drift_words(row.drift),
         "actor": actor_json(row.actor),
