@@ -29,7 +29,7 @@ from kymatui.domain.fleet.manifest_summary import read_summary
 from kymatui.domain.fleet.pending_actions import pending_actions
 from kymatui.domain.fleet.runtimes import Runtime, metas_by_module, read_runtime, version_matrix
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
-from kymatui.domain.kyma.problems import Actor
+from kymatui.domain.kyma.problems import Actor, Severity
 from kymatui.domain.kyma.template_index import index_templates
 from kymatui.domain.remote.runtime_pair import RuntimePair, join_snapshots
 from kymatui.domain.remote.side_by_side import compare_sides
@@ -93,7 +93,7 @@ def ask_pair(pair: RuntimePair) -> list[Answer]:
         *_tables(catalog),
         *_problems(catalog),
         *_compare(pair),
-        *_audit(pair),
+        *_audit(pair, catalog),
         *_fleet(world, kyma, catalog),
         *_windows(world, kyma, pair),
         *_whatif(world, catalog),
@@ -165,8 +165,9 @@ def _problems(catalog: Catalog) -> Iterator[Answer]:
     document, rows = catalog_to_json(catalog), {row.name: row for row in catalog.rows}
     for problem in catalog.problems:
         row = rows.get(problem.module)
-        if row is not None and problem.message == row.reason.text:
+        if row is not None and problem.message == row.reason.statement:
             yield Answer("problems", row.name, "actor", problem.actor.value)
+            yield Answer("problems", row.name, "severity of the reason", problem.severity.value)
             if problem.advice is not None and row.reason.advice is not None:
                 yield Answer("problems", row.name, "command", problem.advice.command)
     listed = [row for row in problem_rows(catalog) if row.cells["severity"].text != "info"]
@@ -197,10 +198,15 @@ def _compare(pair: RuntimePair) -> Iterator[Answer]:
             yield Answer("compare", line["subject"], "actor", line["actor"] or "")
 
 
-def _audit(pair: RuntimePair) -> Iterator[Answer]:
+def _audit(pair: RuntimePair, catalog: Catalog) -> Iterator[Answer]:
     report = judge_findings(pair.name, pair.name, b.NOW, audit_runtime(pair, b.NOW))
     document = audit_json(report)
+    reasons = {row.name: row.reason for row in catalog.rows}
     for one in document["findings"]:
+        reason = reasons.get(one["module"] or "")
+        is_normal = reason is not None and reason.severity is Severity.INFO  # and takes too long
+        if reason is not None and one["message"] == reason.text and one["rule"] not in _LONG * is_normal:
+            yield Answer(f"audit {one['rule']}", one["module"], "severity of the reason", one["severity"])
         if one["rule"].startswith(("state.", "drift.")) and one["rule"] not in _OTHER_SUBJECT:
             yield Answer(f"audit {one['rule']}", one["module"], "actor", one["actor"] or "")
         if one["rule"] in ("state.error", "state.warning", "state.deleting", "state.processing"):
@@ -210,6 +216,7 @@ def _audit(pair: RuntimePair) -> Iterator[Answer]:
             yield Answer(f"audit {one['rule']}", "", "actor of the Kyma", one["actor"] or "")
 
 
+_LONG: Final = ("state.deleting", "state.processing")
 _OTHER_SUBJECT: Final = ("state.disagree", "drift.unknown", "drift.fields")
 
 

@@ -146,6 +146,7 @@ SECOND_ANSWERS: Final = {
         lambda sides: replace(sides, lines=other_entries(verdict=LineVerdict.WRONG)(sides.lines)),
     ),
     "audit": (agreement, "audit_json", other_value("actor")),
+    "audit, severity": (agreement, "audit_json", other_value("severity")),
     "audit -o json": (agreed_documents, "as_json", other_value("message")),
     "audit -o sarif": (agreed_documents, "as_sarif", other_value("level")),
     "audit -o html": (agreed_documents, "as_html", other_text("(?<=<small>who acts: )[^<]*")),

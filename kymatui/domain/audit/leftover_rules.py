@@ -76,7 +76,15 @@ def check(case: AuditInput) -> Iterator[AuditFinding]:
         rule = _PRESENCES.get(row.presence)
         if rule is not None:
             subject = row.checked[0].resource if rule is ORPHAN_RESOURCE and row.checked else row.manager
-            yield AuditFinding(rule, row.reason.text, row.name, str(subject or ""), actor=row.actor)
+            is_reason = rule is not NOT_CONFIGURED or row.reason.severity is Severity.INFO  # else about something worse
+            yield AuditFinding(
+                rule,
+                row.reason.text if is_reason else "its manager is installed, but it has no module CR",
+                row.name,
+                str(subject or ""),
+                actor=row.actor if is_reason else Actor.YOU,
+                level=row.reason.severity if is_reason else None,
+            )
         if row.beta and row.presence not in (Presence.NOT_INSTALLED, Presence.UNKNOWN):
             words = f"{row.name} {row.installed}".strip() + " is a beta module"
             yield AuditFinding(BETA, words, row.name, str(row.manager or ""), "", row.installed)

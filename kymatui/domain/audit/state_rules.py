@@ -10,7 +10,7 @@ from kymatui.domain.catalog.rows import ModuleRow
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import read_conditions, read_meta, read_ref, read_time
 from kymatui.domain.kubernetes.refs import ObjectRef
-from kymatui.domain.kyma.problems import Actor, Severity
+from kymatui.domain.kyma.problems import Actor, Severity, worst_severity
 from kymatui.domain.kyma.states import State
 from kymatui.domain.modules.presence import Presence
 from kymatui.domain.versions.drift import DriftKind
@@ -82,7 +82,7 @@ def check(case: AuditInput) -> Iterator[AuditFinding]:
                 row.state.value,
                 since,
                 row.actor,
-                level=Severity.ERROR if rule is DELETING and _has_waited(since, case.now, _STUCK) else None,
+                level=worst_severity(rule.severity, row.reason.severity, _of_time(rule, since, case.now)),
             )
         yield from _besides(row)
 
@@ -97,6 +97,10 @@ def _rule(row: ModuleRow, since: float | None, now: float) -> AuditRule | None:
     if row.presence in _TOLD_ELSEWHERE or row.drift.kind is DriftKind.NEWER_THAN_CHANNEL:
         return ERROR if row.state is State.ERROR and row.presence not in _TOLD_ELSEWHERE else None
     return {State.ERROR: ERROR, State.WARNING: WARNING}.get(row.state)
+
+
+def _of_time(rule: AuditRule, since: float | None, now: float) -> Severity:
+    return Severity.ERROR if rule is DELETING and _has_waited(since, now, _STUCK) else Severity.INFO
 
 
 def _has_waited(since: float | None, now: float, seconds: float) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from msgspec.structs import replace
+
 from kymatui.domain.catalog.assessment import ReasonInputs
 from kymatui.domain.catalog.module_inputs import channels_of
 from kymatui.domain.catalog.rows import CatalogOrigin, CheckedResource
@@ -35,6 +37,7 @@ from kymatui.domain.kyma.problems import (
     remove_skip_label,
     scale_up,
     shell_command,
+    worst_severity,
 )
 from kymatui.domain.kyma.states import State, StateSource
 from kymatui.domain.kyma.versions import same_version
@@ -73,8 +76,10 @@ _SEVERITY = {State.ERROR: Severity.ERROR, State.WARNING: Severity.WARNING}
 
 
 def choose_reason(case: ReasonInputs) -> Reason:
-    """Return the most important reason."""
-    return next(filter(None, (step(case) for step in _STEPS)), Reason("Up to date and ready"))
+    """Return the most important reason, which is as severe as the state of the module."""
+    reason = next(filter(None, (step(case) for step in _STEPS)), Reason("Up to date and ready"))
+    of_state = _SEVERITY.get(case.assessment.state, Severity.INFO)
+    return replace(reason, severity=worst_severity(reason.severity, of_state))
 
 
 def _deleting(case: ReasonInputs) -> Reason | None:
@@ -204,7 +209,7 @@ def _conflict(case: ReasonInputs) -> Reason | None:
         others = f" ({', '.join(map(str, case.subject.manager.others))})" if case.subject.manager.others else ""
         command = shell_command("kymatui", "unmanage", case.subject.name)
         advice = Advice(AdviceKind.DELETE_INSTALLATION, "Keep the direct installation and end the other one", command)
-        return action_needed(f"installed twice, by {KLM} and directly{others}", Severity.WARNING, advice=advice)
+        return action_needed(f"installed twice, by {KLM} and directly{others}", Severity.ERROR, advice=advice)
     if case.presence is Presence.ORPHAN:
         blocker = f"{case.checked[0].resource}" if case.checked else "a module CR"
         more = f" and {len(case.checked) - 1} more" if len(case.checked) > 1 else ""

@@ -23,6 +23,10 @@ class Severity(StrEnum):
     INFO = "info"
 
 
+def worst_severity(*severities: Severity) -> Severity:
+    return min(severities, key=tuple(Severity).index)
+
+
 class Actor(StrEnum):
     """The actors that a problem or reason can name."""
 
