@@ -35,7 +35,7 @@ ALLOWED: dict[str, set[str]] = {
     "actions": {"errors", "domain", "helm", "kustomize", "ocm", "engine"},
     "operator": {"errors", "domain", "helm", "ocm", "engine", "actions", "adapters", "settings", "crds", "sessions"},
     "publishing": {"errors", "domain", "helm", "ocm", "engine", "actions", "adapters", "schemas", "sessions"},
-    "kustomize": {"errors", "domain", "helm", "engine"},
+    "kustomize": {"errors", "domain", "helm", "schemas", "engine"},
     "sessions": {"errors", "domain", "helm", "ocm", "engine", "actions", "adapters", "settings"},
     "cli": {"errors", "domain", "helm", "ocm", "engine", "actions", "settings", "sessions", "lists"},
     "ui": {"errors", "domain", "engine", "actions", "settings", "sessions", "lists"},

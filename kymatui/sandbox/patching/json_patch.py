@@ -1,17 +1,13 @@
-"""JSON patch (RFC 6902) as the server's library applies it.
-
-Deviations of the library: negative indices count from the end, and the root can be replaced.
-"""
+"""JSON patch and merge patch as the API server applies them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from kymatui.errors import InvalidError
-from kymatui.schemas.objects.typed_values import same_value
 from kymatui.schemas.values.field_sets import copy_json
+from kymatui.schemas.values.json_patch import JsonPatchError, apply_operation
 
 if TYPE_CHECKING:
     from kymatui.schemas.types.schema_node import Object, Schema
@@ -83,175 +79,33 @@ def _scalar_problem(schema: Schema, value_kind: str) -> str:
 
 LARGEST_COPY = 3 << 20
 """Bytes that the copies of a patch may add, as in a kube-apiserver: a copy of an object into itself doubles it."""
-_MISSING: Any = object()
 
 
 def apply_json_patch(document: Any, operations: list[Any]) -> Any:
     """Return the patched document; `document` is unchanged. Raise `PatchFailedError` (422)."""
+    root = [copy_json(document)]
+    size = 0
+
+    def charged_copy(value: Any) -> Any:
+        nonlocal size
+        size += len(json.dumps(value, separators=(",", ":"), ensure_ascii=False))
+        if size > LARGEST_COPY:
+            raise PatchFailedError(
+                "Unable to complete the copy, the accumulated size increase of copy is "
+                f"{size}, exceeding the limit {LARGEST_COPY}"
+            )
+        return copy_json(value)
+
     try:
-        return _apply(document, operations)
+        for operation in operations:
+            if not isinstance(operation, dict):
+                raise PatchFailedError("an operation is an object", 400)
+            apply_operation(root, operation, charged_copy if operation.get("op") == "copy" else copy_json)
+    except JsonPatchError as error:
+        raise PatchFailedError(str(error)) from None
     except RecursionError:
         raise PatchFailedError("the patch nests too deeply") from None
-
-
-def _apply(document: Any, operations: list[Any]) -> Any:
-    root = [copy_json(document)]
-    copied = 0
-    for operation in operations:
-        if not isinstance(operation, dict):
-            raise PatchFailedError("an operation is an object", 400)
-        kind = operation.get("op")
-        perform = _OPERATIONS.get(kind) if isinstance(kind, str) else None
-        if perform is None:
-            raise PatchFailedError(f"Unexpected kind: {kind}")
-        path = operation.get("path")
-        if not isinstance(path, str):
-            raise PatchFailedError("missing value for the path of an operation")
-        if kind == "copy":
-            copied += _size(_read(root, _from(operation), kind))
-            if copied > LARGEST_COPY:
-                raise PatchFailedError(
-                    "Unable to complete the copy, the accumulated size increase of copy is "
-                    f"{copied}, exceeding the limit {LARGEST_COPY}"
-                )
-        perform(root, path, operation)
     return root[0]
-
-
-def _size(value: Any) -> int:
-    return len(json.dumps(value, separators=(",", ":"), ensure_ascii=False))
-
-
-def _parts(path: str) -> list[str]:
-    if not path:
-        return []
-    return [part.replace("~1", "/").replace("~0", "~") for part in path.split("/")[1:]]
-
-
-def _container(root: list[Any], path: str, kind: str) -> tuple[Any, str]:
-    """Return the container of the value at the path and the value's key in it."""
-    parts = _parts(path)
-    if not parts:
-        raise PatchFailedError(f'{kind} operation does not apply: doc is missing path: "{path}": missing value')
-    node: Any = root[0]
-    for part in parts[:-1]:
-        node = _get(node, part)
-        if not isinstance(node, (dict, list)):
-            raise PatchFailedError(f'{kind} operation does not apply: doc is missing path: "{path}": missing value')
-    if not isinstance(node, (dict, list)):
-        raise PatchFailedError(f'{kind} operation does not apply: doc is missing path: "{path}": missing value')
-    return node, parts[-1]
-
-
-def _index(items: list[Any], key: str, size: int) -> int:
-    """Return the index of a key in a list of that size. Raise `PatchFailedError`."""
-    try:
-        index = int(key)
-    except ValueError:
-        raise PatchFailedError(f'error in array index: strconv.Atoi: parsing "{key}": invalid syntax') from None
-    if index >= size or index < -size:
-        raise PatchFailedError(f"Unable to access invalid index: {index}: invalid index referenced")
-    return index + size if index < 0 else index
-
-
-def _get(node: Any, key: str) -> Any:
-    if isinstance(node, dict):
-        return node.get(key, _MISSING)
-    if isinstance(node, list):
-        try:
-            return node[_index(node, key, len(node))]
-        except PatchFailedError:
-            return _MISSING
-    return _MISSING
-
-
-def _add(root: list[Any], path: str, operation: dict[str, Any]) -> None:
-    _put(root, path, copy_json(operation.get("value")), "add")
-
-
-def _put(root: list[Any], path: str, value: Any, kind: str) -> None:
-    node, key = _container(root, path, kind)
-    if isinstance(node, dict):
-        node[key] = value
-    elif key == "-":
-        node.append(value)
-    else:
-        node.insert(_index(node, key, len(node) + 1), value)
-
-
-def _remove(root: list[Any], path: str, operation: dict[str, Any]) -> None:
-    del operation
-    node, key = _container(root, path, "remove")
-    if isinstance(node, list):
-        del node[_index(node, key, len(node))]
-    elif key in node:
-        del node[key]
-    else:
-        raise PatchFailedError(f"error in remove for path: '{path}': Unable to remove nonexistent key: {key}")
-
-
-def _replace(root: list[Any], path: str, operation: dict[str, Any]) -> None:
-    value = copy_json(operation.get("value"))
-    if not path:
-        root[0] = value
-        return
-    node, key = _container(root, path, "replace")
-    if isinstance(node, list):
-        node[_index(node, key, len(node))] = value
-    else:
-        node[key] = value  # the server's library adds a missing field
-
-
-def _from(operation: dict[str, Any]) -> str:
-    source = operation.get("from")
-    if not isinstance(source, str):
-        raise PatchFailedError("missing value for the from of an operation")
-    return source
-
-
-def _read(root: list[Any], path: str, kind: str) -> Any:
-    node, key = _container(root, path, kind)
-    value = _get(node, key)
-    if value is _MISSING:
-        if isinstance(node, dict):
-            return None  # the server's library copies a missing field as null
-        raise PatchFailedError(f"Unable to access invalid index: {key}: invalid index referenced")
-    return value
-
-
-def _move(root: list[Any], path: str, operation: dict[str, Any]) -> None:
-    source = _from(operation)
-    value = _read(root, source, "move")
-    _remove(root, source, operation)
-    _put(root, path, value, "move")
-
-
-def _copy(root: list[Any], path: str, operation: dict[str, Any]) -> None:
-    _put(root, path, copy_json(_read(root, _from(operation), "copy")), "copy")
-
-
-def _test(root: list[Any], path: str, operation: dict[str, Any]) -> None:
-    expected = operation.get("value")
-    if not path:
-        actual = root[0]
-    else:
-        node, key = _container(root, path, "test")
-        actual = _get(node, key)
-        if actual is _MISSING and isinstance(node, list):
-            raise PatchFailedError(f"Unable to access invalid index: {key}: invalid index referenced")
-        actual = None if actual is _MISSING else actual
-    if not same_value(actual, expected):
-        raise PatchFailedError(f"testing value {path} failed: test failed")
-
-
-_OPERATIONS: dict[str, Callable[[list[Any], str, dict[str, Any]], None]] = {
-    "add": _add,
-    "remove": _remove,
-    "replace": _replace,
-    "move": _move,
-    "copy": _copy,
-    "test": _test,
-}
 
 
 def apply_merge_patch(value: Any, patch: Any) -> Any:
