@@ -83,7 +83,7 @@ def test_lists_with_elements_that_do_not_belong_there_are_refused(base: str, pat
 
 @pytest.mark.parametrize("kind", [{"a": 1}, ["add"], 5, None, "spin"])
 def test_a_patch_with_an_unknown_operation_is_refused(kind: object) -> None:
-    with pytest.raises(SourceError, match="operation 1, .*: Unexpected kind"):
+    with pytest.raises(SourceError, match=r"operation 1, .*: Unexpected kind"):
         apply({}, [{"op": kind, "path": "/a", "value": 1}], "patch", YamlBudget())
 
 

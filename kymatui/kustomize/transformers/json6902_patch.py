@@ -9,7 +9,7 @@ from kymatui.errors import SourceError
 from kymatui.helm.yaml.conversions import count_nodes
 from kymatui.helm.yaml.errors import YamlLimitError
 from kymatui.helm.yaml.limits import YamlBudget
-from kymatui.schemas.values.json_patch import JsonPatchError, apply_operation
+from kymatui.schemas.objects.json_patch import JsonPatchError, apply_operation
 
 
 def apply(body: Any, patch: list[Any], where: str, budget: YamlBudget) -> Any:

@@ -6,8 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from kymatui.errors import InvalidError
+from kymatui.schemas.objects.json_patch import JsonPatchError, apply_operation
 from kymatui.schemas.values.field_sets import copy_json
-from kymatui.schemas.values.json_patch import JsonPatchError, apply_operation
 
 if TYPE_CHECKING:
     from kymatui.schemas.types.schema_node import Object, Schema
