@@ -120,13 +120,13 @@ def uses_contexts(args: argparse.Namespace) -> bool:
     if getattr(args, "contexts", None) is None:
         return False
     for name in _OF_ONE_CONTEXT:
-        if getattr(args, name, None) not in (None, ""):
+        if getattr(args, name, None):
             raise UsageError(f"--contexts and --{name.replace('_', '-')} exclude each other")
     return True
 
 
 _OF_ONE_CONTEXT: Final = (
-    *("context", "user", "namespace", "remote"),
+    *("context", "user", "namespace", "remote", "fleet"),
     *("skr_context", "skr_kubeconfig", "kcp_context", "kcp_kubeconfig"),
 )
 """Options that name one cluster, or belong to one context."""

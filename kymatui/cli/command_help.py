@@ -96,6 +96,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "kymatui channel istio fast",
         "kymatui channel istio default           # the channel of the Kyma",
         "kymatui channel istio fast --fleet --plan azure --dry-run",
+        "kymatui channel istio fast --contexts 'prod-*' --allow-fleet-writes",
     ),
     "policy": (
         "kymatui policy istio Ignore             # you delete the default CR yourself",
@@ -160,6 +161,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "kymatui resume                          # the one interrupted job; several are listed",
         "kymatui resume keda --dry-run           # what is left of the job on keda",
         "kymatui resume --list -o json           # the interrupted jobs of all clusters",
+        "kymatui resume --contexts               # the interrupted edit of several contexts",
     ),
     "restore": (
         "kymatui restore                         # the backups on this machine",

@@ -94,6 +94,8 @@ def _written_to(args: argparse.Namespace, options: SessionOptions) -> tuple[Sess
     """Return the clusters that a command line writes to."""
     if args.command.name == "bundle" and not getattr(args, "current_context", False):  # registries are in no context
         return ()
+    if getattr(args, "contexts", None) is not None:  # each is asked by itself, and those that are read-only left out
+        return ()
     if getattr(args, "read_kubeconfig", None):  # of a sandbox
         return (replace(options, kubeconfig=args.read_kubeconfig, context=args.read_context),)
     if is_remote(args) or getattr(args, "fleet", False):

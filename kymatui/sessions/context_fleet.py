@@ -10,7 +10,6 @@ import gc
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
@@ -23,16 +22,16 @@ from kymatui.domain.fleet.clusters import ClusterStatus, FleetCluster
 from kymatui.domain.fleet.fleet_tracker import MAX_CHANGES, FleetChange, FleetSnapshot, RuntimeKey, runtime_changes
 from kymatui.domain.kubernetes.backoff import Backoff
 from kymatui.domain.kubernetes.json_reader import JsonReader
-from kymatui.domain.kubernetes.refs import split_name
 from kymatui.domain.kubernetes.terminal_text import format_count
-from kymatui.domain.plans.cluster_target import ClusterName, ClusterTarget
+from kymatui.domain.plans.cluster_target import ClusterTarget
 from kymatui.domain.snapshot.cluster_index import KYMA_FEED
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Object
 from kymatui.engine.cluster.logins import LOGINS
-from kymatui.errors import ConfigurationError, KymatuiError, ReadOnlyError, RefusedError, UnreachableError
+from kymatui.errors import ConfigurationError, KymatuiError
 from kymatui.sessions.cluster.catalog_session import CatalogSession, open_session
 from kymatui.sessions.cluster.cluster_access import open_cluster
 from kymatui.sessions.cluster.session_options import RemoteOptions
+from kymatui.sessions.context_campaign import listed_contexts
 from kymatui.sessions.context_reader import (
     ContextReader,
     describe_context,
@@ -42,14 +41,12 @@ from kymatui.sessions.context_reader import (
     read_session,
 )
 from kymatui.sessions.contexts import ContextEntry, options_of
-from kymatui.sessions.control_plane.campaign_fleet import begun_runtimes
 from kymatui.sessions.feeds.feeds import KYMA_KINDS, RECORDS, Feeds, raise_gc_thresholds
 
 if TYPE_CHECKING:
     from kymatui.actions.edits.campaign import ListedFleet
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
     from kymatui.domain.fleet.runtimes import Runtime
-    from kymatui.domain.kyma_edit.module_edit import ModuleEdit
     from kymatui.sessions.cluster.session_options import SessionOptions
 
 _WATCHED: Final = (KYMA_KINDS[0], *KYMA_KINDS[2:], RECORDS[0])
@@ -165,7 +162,7 @@ class ContextFleet(_NoControlPlane):
 
     @property
     def target(self) -> ClusterTarget:
-        return ClusterTarget(self.name, "", "", read_only=self.read_only)
+        return ClusterTarget("", contexts=tuple(self._entries), read_only=self.read_only)
 
     @property
     def traffic(self) -> tuple[int, int]:
@@ -329,41 +326,3 @@ def _with_login(cluster: FleetCluster, entry: ContextEntry) -> FleetCluster:
         return cluster
     reason = login.last_lines.splitlines()[-1] if login.user == entry.user else f"waits for the login of {login.user}"
     return replace(cluster, status=ClusterStatus.LOGIN, reason=reason)
-
-
-# campaigns
-
-
-class ContextCampaign:
-    """The contexts of a campaign: each is connected to by itself, and closed again."""
-
-    def __init__(self, options: SessionOptions, entries: Mapping[str, ContextEntry]) -> None:
-        self._options, self._entries = options, entries
-        self.target = ClusterTarget("contexts", "", "", read_only=options.read_only)
-        self.home = ClusterName("contexts")
-
-    def begun(self, cluster: ClusterName, toggle: ModuleEdit) -> frozenset[str]:
-        return begun_runtimes(cluster, toggle)
-
-    def open(self, runtime: str, on_change: Callable[[], None]) -> CatalogSession:
-        """Return the session of a context, which is listed. Raise what keeps it from being, or from being edited."""
-        entry = self._entries[split_name(runtime)[1]]
-        if entry.read_only:
-            raise ReadOnlyError(f"context {entry.name} is read-only (configuration)")
-        session = open_session(options_of(self._options, entry))
-        try:
-            session.start(on_change)
-            if not session.wait_complete(_READ):
-                raise UnreachableError(f"{entry.name} was not listed within {_READ:g} s")
-            session.require_kyma()
-            if len(session.kymas) != 1:
-                raise RefusedError(f"{entry.name} has {len(session.kymas)} Kymas; edit its runtimes with --remote")
-        except BaseException:
-            session.close()
-            raise
-        return session
-
-
-def listed_contexts(options: SessionOptions, entries: Mapping[str, ContextEntry]) -> ListedFleet:
-    """Return what opens the contexts of a campaign."""
-    return lambda _: nullcontext(ContextCampaign(options, entries))

@@ -12,8 +12,17 @@ from typing import Any
 import pytest
 import yaml
 
+from kymatui.adapters.files.job_journals import open_job
 from kymatui.cli.main import main
+from kymatui.domain.plans.cluster_target import ALL_CONTEXTS
+from kymatui.domain.plans.jobs import RUNTIMES, JobPurpose
+from kymatui.engine.cluster.ports import cluster_identity
 from kymatui.engine.cluster.yaml_output import dump_yaml
+from kymatui.engine.jobs.job_records import RUNTIME_STEP, join_runtimes
+from kymatui.engine.jobs.journal import JournalMark
+from kymatui.errors import CancelledError
+from kymatui.sessions.cluster.cluster_access import open_cluster
+from kymatui.sessions.cluster.session_options import SessionOptions
 
 pytestmark = pytest.mark.xdist_group("fleet")  # one sandbox for all tests of this group
 
@@ -166,6 +175,10 @@ def test_no_context_is_read_ends_with_1_and_the_filters_of_fleets_work(run: Run,
         ("catalog", "--contexts", "--remote", "skr"),
         ("catalog", "--contexts", "--signed"),
         ("upgrade", "--all", "--contexts"),
+        ("channel", "keda", "fast", "--contexts", "--fleet"),
+        ("channel", "keda", "fast", "--contexts", "--region", "eu"),
+        ("channel", "keda", "istio", "fast", "--contexts"),
+        ("resume", "--contexts", "--context", "skr"),
     ],
 )
 def test_options_that_name_one_cluster_are_refused(run: Run, words: tuple[str, ...]) -> None:
@@ -232,3 +245,96 @@ def test_check_and_the_plan_of_an_upgrade_print_each_context(run: Run, kubeconfi
     assert status == 1
     assert {entry["status"] for entry in json.loads(out)["contexts"]} == {"refused"}
     assert "context prod/eu" in run("upgrade", "--all", "--dry-run", "--contexts", "prod/eu")[1]
+
+
+# edits
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text('[contexts."shut"]\nread_only = true\n')
+    monkeypatch.setenv("KYMATUI_CONFIG", str(path))
+
+
+def outcomes(out: str) -> dict[str, str]:
+    return {entry["context"]: entry["outcome"] for entry in json.loads(out)["contexts"]}
+
+
+POLICY = ("policy", "keda")
+
+
+@pytest.mark.usefixtures("settings")
+def test_an_edit_of_contexts_plans_each_and_edits_each_cluster_once(run: Run, kubeconfig: Kubeconfig) -> None:
+    kubeconfig.add("shut")
+    kubeconfig.add("dead", server="https://127.0.0.1:9")
+    plugin = kubeconfig.plugin("counts", f"echo x >> {kubeconfig.path}.runs\necho 'token expired' >&2\nexit 1\n")
+    for number in range(5):
+        kubeconfig.add(f"login-{number}", user=plugin)
+    names = ("prod/*", "shut", "dead", "kcp", "login-*")
+    status, out, err = run(*POLICY, "Ignore", "--contexts", *names, "--dry-run", "-o", "json")
+    assert status == 3
+    expected = {"kcp": "refused", "prod/eu": "planned", "prod/us": "unchanged", "shut": "refused"}
+    expected |= {"dead": "unreachable", **{f"login-{number}": "unreachable" for number in range(5)}}
+    assert outcomes(out) == expected
+    entries = {entry["context"]: entry for entry in json.loads(out)["contexts"]}
+    assert "prod/eu" in entries["prod/us"]["words"]
+    assert "read-only" in entries["shut"]["words"]
+    assert "token expired" in entries["login-4"]["words"]
+    assert Path(f"{kubeconfig.path}.runs").read_text().count("x") <= 2  # and perhaps again with the terminal
+    assert "canary: prod/eu" in err
+
+
+@pytest.mark.usefixtures("settings")
+def test_an_edit_of_contexts_needs_its_option_and_asks(run: Run) -> None:
+    assert run(*POLICY, "Ignore", "--contexts", "prod/*", "--yes")[0] == 2
+    status, _, err = run(*POLICY, "Ignore", "--contexts", "prod/*", "--allow-fleet-writes")
+    assert status == 2
+    assert "not a terminal" in err
+    status, out, _ = run(
+        *POLICY, "Ignore", "--contexts", "prod/*", "--allow-fleet-writes", "--yes", "--no-wait", "-o", "json"
+    )
+    assert (status, outcomes(out)) == (0, {"prod/eu": "accepted", "prod/us": "unchanged"})
+    assert json.loads(out)["target"]["contexts"] == ["prod/eu", "prod/us"]
+    back = run(*POLICY, "CreateAndDelete", "--contexts", "prod/us", "--allow-fleet-writes", "--yes", "--no-wait")
+    assert back[0] == 0
+    assert run("resume", "--list")[1] == ""
+
+
+def interrupted_edit(kubeconfig: Kubeconfig, *names: str) -> str:
+    """Return the number of a job that was stopped while it edited the first of these contexts."""
+    job = open_job(
+        ALL_CONTEXTS, JobPurpose("policy", ("keda",), {"policy": "Ignore", RUNTIMES: join_runtimes(names)}), "edit"
+    )
+    job.journal.write(JournalMark.FAILED, RUNTIME_STEP, names[0])
+    job.end(CancelledError("stopped"))
+    return job.number
+
+
+def identity(kubeconfig: Kubeconfig, context: str) -> str:
+    cluster = open_cluster(SessionOptions(str(kubeconfig.path), context))
+    try:
+        return cluster_identity(cluster)
+    finally:
+        cluster.client.transport.close()
+
+
+def test_an_interrupted_edit_finds_its_clusters_under_other_names(run: Run, kubeconfig: Kubeconfig) -> None:
+    uid = identity(kubeconfig, "prod/eu")
+    number = interrupted_edit(kubeconfig, f"{uid}/renamed, once", f"{identity(kubeconfig, 'kcp')}/prod/us", "gone/away")
+    (job,) = json.loads(run("resume", "--list", "-o", "json")[1])["jobs"]
+    assert (job["contexts"], job["unfinished"]) == (
+        ["renamed, once", "prod/us", "away"],
+        ["edit context renamed, once"],
+    )
+    assert job["resume"] == f"kymatui resume {number} --contexts"
+    status, _, err = run("resume", number, "--context", "prod/eu")
+    assert status == 2
+    assert f"kymatui resume {number} --contexts" in err
+    status, out, _ = run("resume", "--contexts", "--dry-run", "-o", "json")
+    assert status == 3
+    found = outcomes(out)
+    context = next(name for name, outcome in found.items() if outcome == "planned")
+    assert identity(kubeconfig, context) == uid, "the cluster decides, not the name"
+    assert found["away"] == "refused"
+    assert found["prod/us"] == "refused", "that name is of another cluster now, which is a control plane"

@@ -21,15 +21,17 @@ from kymatui.engine.cluster.logins import LOGINS
 from kymatui.engine.cluster.ports import Cluster, PatchKind
 from kymatui.sessions.cluster.cluster_access import open_cluster
 from kymatui.sessions.cluster.session_options import SessionOptions
-from kymatui.sessions.context_fleet import ContextFleet, listed_contexts
+from kymatui.sessions.context_campaign import listed_contexts
+from kymatui.sessions.context_fleet import ContextFleet
 from kymatui.sessions.contexts import KubeContexts, list_entries, select_entries
 from kymatui.sessions.deletions import edits_of
 from kymatui.settings.config_file import Settings
 from kymatui.ui.application.contexts_app import ContextsApp
+from kymatui.ui.dialogs.plan_dialog import PlanScreen
 from kymatui.ui.navigation.history import OtherView, ViewKind
 from kymatui.ui.screens.catalog_screen import CatalogScreen
 from kymatui.ui.screens.fleet.fleet_screen import FleetScreen
-from tests.cli.test_contexts import Kubeconfig
+from tests.cli.test_contexts import Kubeconfig, identity, interrupted_edit
 from tests.ui.driving import SIZE, table, until
 from tests.ui.parsing import parse_once
 
@@ -193,6 +195,24 @@ def test_a_campaign_over_contexts_obeys_read_only_and_starts_with_the_canary(
     kyma = runtime.get(KYMA)
     assert kyma is not None
     assert [m.get("channel") for m in kyma["spec"]["modules"] if m["name"] == "istio"] == ["fast"]
+
+
+async def test_an_interrupted_edit_of_contexts_is_in_the_jobs_and_continues(kubeconfig: Kubeconfig) -> None:
+    names = (f"{identity(kubeconfig, 'prod/eu')}/prod/eu", "gone/away")
+    number = interrupted_edit(kubeconfig, *names)
+    app = contexts_app(kubeconfig, "prod/eu", "kcp", allow_fleet_writes=True)
+    async with app.run_test(size=SIZE) as pilot:
+        await until(pilot, lambda: is_read(app) and bool(app.jobs.interrupted))
+        assert [record.number for record in app.jobs.interrupted] == [number]
+        await pilot.press("J")
+        await until(pilot, lambda: app.shown is not None and app.shown.step.kind == "jobs" and bool(table(app).rows))
+        await pilot.press("r")
+        await until(pilot, lambda: isinstance(app.screen, PlanScreen))
+        plan = app.screen
+        assert isinstance(plan, PlanScreen)
+        assert [line.name for line in plan.preview.lines] == ["prod/eu", "away"]
+        assert app.jobs.target is not None
+        assert app.jobs.target.contexts == ("prod/eu",)
 
 
 async def test_the_matrix_has_the_version_of_each_module_in_each_context(kubeconfig: Kubeconfig) -> None:

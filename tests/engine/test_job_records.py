@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kymatui.domain.plans.cluster_target import ClusterName
+from kymatui.domain.plans.cluster_target import ALL_CONTEXTS, ClusterName
 from kymatui.domain.plans.jobs import RUNTIMES, JobState
 from kymatui.engine.jobs import job_records
 from kymatui.engine.jobs.job_progress import DELETION_WORDS, EDIT_WORDS, JobProgress, stopped_error
@@ -18,6 +18,7 @@ from kymatui.engine.jobs.job_records import (
     JobRecord,
     interrupted_jobs,
     job_progress,
+    join_runtimes,
     of_cluster,
     read_record,
     unfinished_runtimes,
@@ -149,6 +150,25 @@ def test_a_fleet_continues_with_the_runtimes_that_are_not_done() -> None:
     assert interrupted_jobs([done]) == (), "the runtimes that its plan left out are not part of it"
     newer = record(begin(heading, 9.0), line(DONE, RUNTIME_STEP, "kcp/b"), end(JobState.DONE), number="2")
     assert unfinished_runtimes([newer, found], "channel", "keda", {"channel": "fast"}) == frozenset()
+
+
+def test_a_later_edit_of_other_contexts_leaves_an_interrupted_one_in_the_list() -> None:
+    def edit(number: str, began: float, state: JobState, *names: str) -> JobRecord:
+        options = {"channel": "fast", RUNTIMES: join_runtimes(names)}
+        heading = JobHeading("channel", ("keda",), options, "", ALL_CONTEXTS.name, ALL_CONTEXTS.identity)
+        return record(begin(heading, began), line(DONE, RUNTIME_STEP, names[0]), end(state), number=number)
+
+    first = edit("1", 1.0, JobState.CANCELLED, "u1/c1", "u2/a, b", "u3/50%")
+    assert (first.is_on_contexts, first.runtimes) == (True, ("u2/a, b", "u3/50%"))
+    assert first.describe(first.done) == ["edit context c1"]
+    assert [job.runtimes for job in interrupted_jobs([first, edit("2", 2.0, JobState.DONE, "u4/c4")])] == [
+        first.runtimes
+    ]
+    assert [job.runtimes for job in interrupted_jobs([first, edit("2", 2.0, JobState.DONE, "u2/a, b")])] == [
+        ("u3/50%",)
+    ]
+    assert interrupted_jobs([first, edit("2", 2.0, JobState.DONE, "u2/a, b", "u3/50%")]) == ()
+    assert of_cluster([first], ClusterName("c1", "u1")) == ()
 
 
 def test_what_a_journal_knows_without_the_cluster_is_said_as_that() -> None:

@@ -160,7 +160,7 @@ def test_a_campaign_releases_what_is_installed_directly(waits: bool, monkeypatch
     made = EditProposal(ModuleEdit(EditVerb.ENABLE, "keda"), Mock(is_empty=True, lines=tuple), known=True)
     edits = Mock(propose=lambda _: made)
     edits.follow_all.return_value = [Mock(failed="", stage=Mock(held=False, message="keda is Ready"))]
-    plane = Mock()
+    plane = Mock(has_contexts=False, name_runtime=lambda name, _: name)
     plane.begun.return_value = frozenset()
     plane.open.return_value.target.server = "server"
     for name, found in (("awaits_handover", True), ("planned_handover", "1 object"), ("complete_handover", "released")):

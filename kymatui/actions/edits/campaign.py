@@ -7,7 +7,7 @@ where it stopped, with those first that were edited and not seen to be done.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Protocol
 
@@ -27,6 +27,7 @@ from kymatui.domain.fleet.campaigns import (
     format_outcomes,
     waves,
 )
+from kymatui.domain.kubernetes.refs import split_name
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.plans.cluster_target import ClusterName
 from kymatui.engine.cluster.concurrency import run_for_each
@@ -58,6 +59,15 @@ class CampaignPort(Protocol):
     @property
     def home(self) -> ClusterName:
         """Return what journals name the fleet."""
+        ...
+
+    @property
+    def has_contexts(self) -> bool:
+        """Return whether contexts take the place of runtimes."""
+        ...
+
+    def name_runtime(self, runtime: str, session: Session) -> str:
+        """Return what plans and journals name a runtime that is listed."""
         ...
 
     def begun(self, cluster: ClusterName, toggle: ModuleEdit) -> frozenset[str]:
@@ -106,7 +116,7 @@ class Campaign:
         """
 
         def planned(name: str) -> CampaignStep:
-            step = self._planned(plane, name)
+            step = replace(self._planned(plane, name), is_context=plane.has_contexts)
             tell(step)
             return step
 
@@ -114,7 +124,7 @@ class Campaign:
             self.target = plane.target
             self.home = plane.home
             self._begun = plane.begun(self.home, self._toggle)
-            return _refuse_unknown(run_for_each(runtimes, planned, None, MAX_PARALLEL))
+            return list(_skip_repeated(_refuse_unknown(run_for_each(runtimes, planned, None, MAX_PARALLEL))))
 
     def _planned(self, plane: CampaignPort, name: str) -> CampaignStep:
         try:
@@ -123,6 +133,7 @@ class Campaign:
             refused = isinstance(error, RefusedError | ReadOnlyError)
             return CampaignStep(name, CampaignOutcome.REFUSED if refused else CampaignOutcome.UNREACHABLE, str(error))
         try:
+            name = plane.name_runtime(name, session)
             edits = self._edits_of(session)
             proposal = self._proposed(edits)
             step = self._with_uninstalls(_planned_step(name, proposal), edits, proposal)
@@ -219,7 +230,7 @@ class Campaign:
         journal: Journal,
     ) -> CampaignStep:
         proposal = self._proposed(edits)
-        now = replace(_planned_step(step.runtime, proposal), server=step.server)
+        now = replace(_planned_step(step.runtime, proposal), server=step.server, is_context=step.is_context)
         if now.outcome is CampaignOutcome.UNCHANGED:
             return now
         if now.outcome is not CampaignOutcome.PLANNED or now.lines != step.lines:
@@ -346,13 +357,19 @@ class CampaignEdit(Verb[CampaignStep, CampaignStep]):
     def stopped(self, items: Sequence[CampaignItem], error: CancelledError) -> CancelledError:
         """Return the error with the runtimes that are done, edited without an end yet, and not edited."""
         steps = campaign_steps(items)
-        done = tuple(step.runtime for step in steps if step.outcome in (CampaignOutcome.DONE, CampaignOutcome.STAYS))
-        edited = tuple((step.runtime, step.message) for step in steps if step.outcome is CampaignOutcome.ACCEPTED)
+        done = tuple(step.label for step in steps if step.outcome in (CampaignOutcome.DONE, CampaignOutcome.STAYS))
+        edited = tuple((step.label, step.message) for step in steps if step.outcome is CampaignOutcome.ACCEPTED)
         outcomes = (CampaignOutcome.NOT_BEGUN, CampaignOutcome.FAILED, CampaignOutcome.PLANNED)
         progress = JobProgress(
-            EDIT_WORDS, done, edited, tuple(step.runtime for step in steps if step.outcome in outcomes)
+            EDIT_WORDS, done, edited, tuple(step.label for step in steps if step.outcome in outcomes)
         )
         return CancelledError(format_outcomes(steps), progress=(progress,), is_at_once=error.is_at_once)
+
+
+def campaign_target(target: ClusterTarget, steps: Sequence[CampaignStep]) -> ClusterTarget:
+    """Return the control plane of these runtimes; for contexts only these."""
+    names = tuple(step.name for step in steps if step.is_context)
+    return replace(target, contexts=names) if names else target
 
 
 def _refuse_unknown(steps: list[CampaignStep]) -> list[CampaignStep]:
@@ -360,6 +377,18 @@ def _refuse_unknown(steps: list[CampaignStep]) -> list[CampaignStep]:
     if any(step.is_known for step in steps if step.outcome is not CampaignOutcome.UNREACHABLE):
         return steps
     return [step if step.is_known else replace(step, outcome=CampaignOutcome.REFUSED) for step in steps]
+
+
+def _skip_repeated(steps: Iterable[CampaignStep]) -> Iterator[CampaignStep]:
+    """Edit a cluster once that several contexts have, such as one for each of its users."""
+    first: dict[str, CampaignStep] = {}
+    for step in steps:
+        identity = split_name(step.runtime)[0] if step.is_context and step.is_ahead else ""
+        known = first.setdefault(identity, step) if identity else step
+        if known is not step:
+            message = f"the same cluster as context {known.name}"
+            step = replace(step, outcome=CampaignOutcome.UNCHANGED, message=message, lines=(), effects=())
+        yield step
 
 
 def _planned_step(name: str, proposal: EditProposal) -> CampaignStep:

@@ -26,21 +26,22 @@ if TYPE_CHECKING:
     from kymatui.sessions.cluster.catalog_session import CatalogSession
     from kymatui.sessions.cluster.session_options import SessionOptions
     from kymatui.sessions.contexts import ContextEntry
-    from kymatui.settings.config_file import Settings
 
 R = TypeVar("R")
 _WORK = 300.0
 """Seconds in which a plan or a comparison reads registries and asks a server for its dry run."""
 
 
-def chosen_contexts(args: argparse.Namespace) -> tuple[SessionOptions, Settings, list[ContextEntry]]:
-    """Return the options for all contexts, and the contexts that the words choose.
+def chosen_contexts(
+    args: argparse.Namespace,
+) -> tuple[SessionOptions, Sequence[ContextEntry], Sequence[ContextEntry]]:
+    """Return the options for all contexts, all contexts, and those that the words choose.
 
     Raise UnknownNameError for a pattern that matches none.
     """
     options, settings = session_options_of(args)
     entries = list_entries(options, settings, {})
-    return options, settings, select_entries(entries, args.contexts, settings)
+    return options, entries, select_entries(entries, args.contexts, settings)
 
 
 class ContextResults(Struct, frozen=True):

@@ -164,7 +164,9 @@ def resume_args(record: JobRecord, options: argparse.Namespace) -> argparse.Name
         if name in heading.options and not getattr(options, name, None):
             setattr(args, name, _value(heading.options[name], form))
     args.resumed_job = record
-    if record.is_fleet:
+    if record.is_on_contexts:
+        args.contexts = []
+    elif record.is_fleet:
         args.fleet, args.runtime = True, list(record.runtimes)
     return args
 

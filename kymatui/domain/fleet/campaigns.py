@@ -42,6 +42,7 @@ _STOPS = (CampaignOutcome.REFUSED, CampaignOutcome.UNREACHABLE, CampaignOutcome.
 class CampaignStep(Struct, frozen=True):
     """The campaign in one runtime.
 
+    runtime     namespace/name of its Kyma; of a context the identity of its cluster, "" before it is read, and its name
     server      API server, "" if not connected
     is_known    whether the runtime's Kyma or catalog has the module
     message     the result as a sentence
@@ -61,6 +62,12 @@ class CampaignStep(Struct, frozen=True):
     warnings: tuple[str, ...] = ()
     server: str = ""
     is_known: bool = True
+    is_context: bool = False
+
+    @property
+    def label(self) -> str:
+        """Return what a person reads: `namespace/name` of a runtime, the name of a context."""
+        return self.name if self.is_context else self.runtime
 
     @property
     def name(self) -> str:
@@ -95,15 +102,18 @@ def format_outcomes(steps: Sequence[CampaignStep]) -> str:
 
 def remaining_hint(steps: Sequence[CampaignStep]) -> str:
     """Return what a person can do about the runtimes that are not edited: a repeated command repairs none of them."""
+    subject = subject_of(steps)
     remaining = {step.outcome for step in steps if not step.is_good} - {CampaignOutcome.STAYS}
     if not remaining:
         return ""
     if remaining == {CampaignOutcome.UNREACHABLE}:
         number = sum(step.outcome is CampaignOutcome.UNREACHABLE for step in steps)
         is_left = "is left" if number == 1 else "are left"
-        return f"{format_count(number, 'unreachable runtime')} {is_left}; `kymatui audit --remote` says why"
-    fix = "" if CampaignOutcome.NOT_BEGUN in remaining or CampaignOutcome.FAILED in remaining else "fix this and "
-    return f"{fix}run the command again{'' if fix else ' to continue'}; completed runtimes are skipped"
+        audit = "--contexts" if subject == "context" else "--remote"
+        return f"{format_count(number, f'unreachable {subject}')} {is_left}; `kymatui audit {audit}` says why"
+    continues = CampaignOutcome.NOT_BEGUN in remaining or CampaignOutcome.FAILED in remaining
+    again = "run the command again to continue" if continues else "fix this and run the command again"
+    return f"{again}; completed {subject}s are skipped"
 
 
 def summarize_campaign(steps: Sequence[CampaignStep]) -> str:
@@ -119,8 +129,8 @@ def summarize_campaign(steps: Sequence[CampaignStep]) -> str:
 
 
 def subject_of(steps: Sequence[CampaignStep]) -> str:
-    """Return what is edited: contexts have no namespace in their names."""
-    return "context" if steps and all(step.runtime.startswith("/") for step in steps) else "runtime"
+    """Return what is edited: contexts, or runtimes of a control plane."""
+    return "context" if steps and steps[0].is_context else "runtime"
 
 
 def count_subjects(steps: Sequence[CampaignStep], number: int | None = None) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 
 
 class ClusterName(Struct, frozen=True):
@@ -44,6 +45,11 @@ class ClusterName(Struct, frozen=True):
         return "/".join(self.name.split("/")[-2:])
 
 
+ALL_CONTEXTS: Final = ClusterName("several contexts", "contexts")
+"""What journals name in the place of one cluster for jobs on many contexts."""
+_NAMED: Final = 5  # contexts that a question names; more are counted
+
+
 class ClusterTarget(Struct, frozen=True):
     """The cluster that a session writes to.
 
@@ -54,6 +60,7 @@ class ClusterTarget(Struct, frozen=True):
     control     host and port of the control plane's API server, for a runtime
     kyma        namespace/name of the Kyma that a plan edits, "" for plans of other objects
     user        whom the requests impersonate, "" for the context's own user
+    contexts    the contexts of a plan for many, each with its own cluster; () for one cluster
     """
 
     context: str
@@ -64,6 +71,7 @@ class ClusterTarget(Struct, frozen=True):
     control: str = ""
     kyma: str = ""
     user: str = ""
+    contexts: tuple[str, ...] = ()
 
     def of_kyma(self, kymas: Iterable[str]) -> ClusterTarget:
         """Return the target of a plan that edits these Kymas."""
@@ -81,13 +89,19 @@ class ClusterTarget(Struct, frozen=True):
     @property
     def name(self) -> str:
         """Return the name for questions: `context prod-eu`, `Kyma kyma-system/default of context prod-eu`."""
+        if self.contexts[1:]:
+            is_short = len(self.contexts) <= _NAMED
+            listed = f"contexts {', '.join(self.contexts)}" if is_short else format_count(len(self.contexts), "context")
+            return sanitize(listed)
         named = f"Kyma {self.kyma} of " if self.kyma else ""
         named += f"runtime {self.runtime} of " if self.runtime else ""
-        return sanitize(f"{named}context {self.context}")
+        return sanitize(f"{named}context {self.context or ''.join(self.contexts)}")
 
     @property
     def line(self) -> str:
         """Return the first line of every plan, the cluster."""
+        if self.contexts:
+            return sanitize(f"Clusters: {self.name}{', read-only' if self.read_only else ''}")
         named = f"context {self.context} ({self.control if self.runtime else self.server or 'not connected'})"
         if self.runtime:
             named = f"runtime {self.runtime} ({self.server or 'not connected'}) of {named}"
@@ -105,8 +119,10 @@ class ClusterTarget(Struct, frozen=True):
         return f"{action} in {self.name}?" + (f" {consequence}." if consequence else "")
 
     @property
-    def document(self) -> dict[str, str | bool | None]:
+    def document(self) -> dict[str, str | bool | list[str] | None]:
         """Return the keys that every plan has in JSON."""
+        if self.contexts:
+            return {"contexts": list(self.contexts), "read_only": self.read_only}
         return {
             "context": self.context,
             "server": self.server or None,

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
+from urllib.parse import quote, unquote
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kymatui.domain.plans.cluster_target import ClusterName
+from kymatui.domain.kubernetes.refs import split_name
+from kymatui.domain.plans.cluster_target import ALL_CONTEXTS, ClusterName
 from kymatui.domain.plans.jobs import RUNTIMES, JobState
 from kymatui.engine.jobs.identity import is_dead
 from kymatui.engine.jobs.job_progress import JobProgress, merge_progress
@@ -22,7 +24,7 @@ from kymatui.engine.jobs.journal import JOB_STEP, JobHeading, JournalEntry, Jour
 MODULE_STEP: Final = "module"
 """The step of one module in a job on several: those that are done are not continued."""
 RUNTIME_STEP: Final = "edit runtime"
-"""The step of one runtime in a job on a fleet."""
+"""The step of one runtime, or of one context, in a job on a fleet."""
 
 
 class JobRecord(Struct, frozen=True):
@@ -82,12 +84,30 @@ class JobRecord(Struct, frozen=True):
 
     @property
     def is_fleet(self) -> bool:
-        """Return whether it edits several runtimes of a control plane."""
+        """Return whether it edits several runtimes of a control plane, or several contexts."""
         return RUNTIMES in self.heading.options
 
     @property
+    def is_on_contexts(self) -> bool:
+        return self.is_fleet and _is_on_contexts(self.heading)
+
+    def describe(self, steps: Iterable[JournalEntry]) -> list[str]:
+        """Return steps for people: "edit context prod-eu", "delete APIRule shop/orders"."""
+        is_renamed = self.is_on_contexts
+        return [
+            f"edit context {split_name(step.on)[1]}"
+            if is_renamed and step.what == RUNTIME_STEP
+            else f"{step.what} {step.on}".strip()
+            for step in steps
+        ]
+
+    @property
+    def resume_command(self) -> str:
+        return f"kymatui resume {self.number}{' --contexts' * self.is_on_contexts}"
+
+    @property
     def runtimes(self) -> tuple[str, ...]:
-        """Return the runtimes of a fleet's job that are not done."""
+        """Return the runtimes of a fleet's job that are not done, as `CampaignStep` names them."""
         done = {s.on for s in self.steps if s.what == RUNTIME_STEP and s.mark is JournalMark.DONE}
         return tuple(runtime for runtime in fleet_of(self.heading) if runtime not in done)
 
@@ -140,24 +160,37 @@ def _state(entry: JournalEntry) -> JobState:
         return JobState.DONE if entry.mark is JournalMark.DONE else JobState.FAILED
 
 
+def _is_on_contexts(heading: JobHeading) -> bool:
+    return not heading.cluster_name.differs_from(ALL_CONTEXTS)
+
+
 def fleet_of(heading: JobHeading) -> tuple[str, ...]:
     """Return the runtimes of a job on a fleet, () for other jobs."""
-    return tuple(filter(None, heading.options.get(RUNTIMES, "").split(",")))
+    return tuple(unquote(name) for name in heading.options.get(RUNTIMES, "").split(",") if name)
+
+
+def join_runtimes(names: Iterable[str]) -> str:
+    """Return the names as one option of a journal; a context's name may have commas."""
+    return ",".join(quote(name, safe="/:@ ") for name in names)
 
 
 def job_progress(heading: JobHeading, steps: Iterable[JournalEntry]) -> tuple[JobProgress, ...]:
     """Return what a journal knows of a job without the cluster: an accepted deletion may still be under way."""
+
+    def label(name: str) -> str:
+        return split_name(name)[1] if _is_on_contexts(heading) else name
+
     some = [step for step in steps if step.what in _STEP_WORDS]
     parts = [
         JobProgress(
             _STEP_WORDS[step.what],
-            done=(step.on,) if step.mark is JournalMark.DONE else (),
-            unknown=(step.on,) if step.mark is not JournalMark.DONE else (),
+            done=(label(step.on),) if step.mark is JournalMark.DONE else (),
+            unknown=(label(step.on),) if step.mark is not JournalMark.DONE else (),
         )
         for step in some
     ]
     begun = {step.on for step in some if step.what == RUNTIME_STEP}
-    if remaining := tuple(runtime for runtime in fleet_of(heading) if runtime not in begun):
+    if remaining := tuple(label(runtime) for runtime in fleet_of(heading) if runtime not in begun):
         parts.append(JobProgress(_STEP_WORDS[RUNTIME_STEP], remaining=remaining))
     return merge_progress(parts)
 
@@ -175,9 +208,18 @@ def interrupted_jobs(records: Iterable[JobRecord]) -> tuple[JobRecord, ...]:
 
 def _interrupted(newest_first: list[JobRecord]) -> Iterator[JobRecord]:
     for number, record in enumerate(newest_first):
-        if not record.is_interrupted or (record.is_fleet and not record.runtimes):
+        if not record.is_interrupted:
             continue
         later = [other for other in of_cluster(newest_first[:number], record.cluster) if _replaces(other)]
+        if record.is_fleet:
+            same = [other.heading for other in later if other.heading.modules == record.heading.modules]
+            taken_runtimes = {runtime for heading in same for runtime in fleet_of(heading)}
+            runtimes = [runtime for runtime in fleet_of(record.heading) if runtime not in taken_runtimes]
+            options = {**record.heading.options, RUNTIMES: join_runtimes(runtimes)}
+            rest = replace(record, heading=replace(record.heading, options=options))
+            if rest.runtimes:
+                yield rest
+            continue
         taken = {subject for other in later for subject in other.subjects} | record.completed
         remaining = tuple(subject for subject in record.subjects if subject not in taken)
         if remaining:

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from kymatui.domain.plans.cluster_target import ClusterName
+from kymatui.domain.plans.cluster_target import ALL_CONTEXTS, ClusterName
 from kymatui.domain.plans.jobs import JobState, end_state
 from kymatui.engine.jobs.job_progress import JobProgress, stopped_error
 from kymatui.engine.jobs.job_records import MODULE_STEP, job_progress
@@ -76,6 +76,7 @@ class OpenJob:
         if steps or self._is_resumed:
             has_others = self._others(self._heading.cluster_name)
             resume = f"kymatui resume {self.number}" if has_others else "kymatui resume"
+            resume += "" if self._heading.cluster_name.differs_from(ALL_CONTEXTS) else " --contexts"
         here = error.progress or job_progress(self._heading, steps)
         remaining = tuple(name for name in self._heading.modules if self._started and name not in self._started)
         parts = (*self._completed, *here, JobProgress(_MODULES, remaining=remaining))

@@ -21,6 +21,7 @@ from kymatui.sessions.control_plane.pair_session import PairSession
 from kymatui.sessions.control_plane.shared_feeds import ControlPlane
 
 if TYPE_CHECKING:
+    from kymatui.actions.session import Session
     from kymatui.domain.kyma_edit.module_edit import ModuleEdit
     from kymatui.sessions.cluster.session_options import RemoteOptions
 
@@ -52,6 +53,11 @@ class CampaignFleet:
         self._plane, self._options = plane, options
         self.target = replace(read_cluster_target(plane.home.client), namespace=options.control.namespace)
         self.home = name_cluster(plane.home)
+
+    has_contexts = False
+
+    def name_runtime(self, runtime: str, session: Session) -> str:
+        return runtime
 
     def begun(self, cluster: ClusterName, toggle: ModuleEdit) -> frozenset[str]:
         return begun_runtimes(cluster, toggle)

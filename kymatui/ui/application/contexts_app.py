@@ -57,9 +57,9 @@ class ContextsApp(FleetApp):
     # displayed context
 
     def _arrive(self, connection: ClusterConnection) -> None:
-        """Take the fleet's own mode; its name is no context."""
-        del connection
+        """Take the fleet's own mode, and report its interrupted jobs; its name is no context."""
         self._apply_context()
+        self.jobs.run_beside(KymatuiApp.look_back(self, connection))
 
     async def look_back(self, connection: ClusterConnection) -> None:
         """Report what an earlier run left unfinished in the context that was opened, and read its row again."""

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from kymatui.domain.catalog.rows import Catalog
     from kymatui.domain.kyma.kyma_keeper import Operator
     from kymatui.domain.plans.cluster_management import ClusterManagement
-    from kymatui.domain.plans.cluster_target import ClusterTarget
+    from kymatui.domain.plans.cluster_target import ClusterName, ClusterTarget
     from kymatui.domain.snapshot.object_index import ObjectIndex
     from kymatui.domain.snapshot.snapshots import Object, Snapshot
     from kymatui.engine.cluster.ports import Cluster
@@ -53,6 +53,9 @@ class ClusterView:
     """View of one cluster; `name` separates its values from those of other views in the shared mailbox."""
 
     locations: ObjectIndex
+
+    fleet_name: ClusterName | None = None
+    """What journals name many contexts, each with its own cluster; None for one cluster."""
 
     def __init__(
         self, connect: Callable[[], Session], mailbox: Mailbox, clock: Callable[[], float], name: str = ""

@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kymatui.actions.session import Session
+from kymatui.domain.plans.cluster_target import ALL_CONTEXTS
 from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, Feed, FeedState, Object
 from kymatui.engine.cluster.logins import LOGINS
 from kymatui.errors import DefectError, KymatuiError
@@ -179,6 +180,8 @@ class FleetView(ClusterView):
 
 class ContextsView(FleetView):
     """View of many contexts, of which no cluster is the home of all."""
+
+    fleet_name = ALL_CONTEXTS
 
     @property
     def control_plane(self) -> Cluster | None:

@@ -8,7 +8,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kymatui.actions.batch import BatchJob, run_items
-from kymatui.actions.edits.campaign import Campaign, CampaignEdit, CampaignItem, campaign_item, campaign_steps
+from kymatui.actions.edits.campaign import (
+    Campaign,
+    CampaignEdit,
+    CampaignItem,
+    campaign_item,
+    campaign_steps,
+    campaign_target,
+)
 from kymatui.actions.edits.uninstall import UninstallConsent
 from kymatui.actions.jobs import JobReport, JobSpec
 from kymatui.domain.fleet.campaigns import (
@@ -25,7 +32,7 @@ from kymatui.domain.kyma.kymas import Policy
 from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit, edit_options, read_edit
 from kymatui.domain.plans.jobs import RUNTIMES, JobPurpose
 from kymatui.domain.plans.plan_preview import PreviewVerdict
-from kymatui.engine.jobs.job_records import JobRecord
+from kymatui.engine.jobs.job_records import JobRecord, join_runtimes
 from kymatui.errors import ConfigurationError, PartlyDoneError, RefusedError
 from kymatui.sessions.deletions import edits_of
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
@@ -88,6 +95,8 @@ async def plan_runtimes(
     campaign = Campaign(source.listed(), edits_of, toggle, pace, consent)
     app.notify(f"planning {format_count(len(runtimes), app.subject)}, {MAX_PARALLEL} in parallel", timeout=3)
     steps = await app.jobs.in_thread(lambda: campaign.plan(runtimes))
+    if campaign.target is not None:
+        app.jobs.flow_target = campaign_target(campaign.target, [step for step in steps if step.is_ahead])
     answer = await app.push_screen_wait(PlanScreen(preview_campaign(steps, toggle, pace.canaries, pace.at_once)))
     if answer.is_yes:
         planned = sum(step.is_ahead for step in steps)
@@ -108,7 +117,7 @@ def _options(
     is_resumed: bool,
 ) -> dict[str, str]:
     """Return what the user chose, for the journal."""
-    runtimes = ",".join(job_runtimes(steps, is_resumed=is_resumed))
+    runtimes = join_runtimes(job_runtimes(steps, is_resumed=is_resumed))
     numbers = {"canaries": str(pace.canaries), "at_once": str(pace.at_once)}
     cascade = {"cascade": "true"} if consent is not None and consent.cascade else {}
     return {**edit_options(toggle), **numbers, **cascade, RUNTIMES: runtimes}
@@ -147,7 +156,7 @@ def _run(campaign: Campaign, steps: Sequence[CampaignStep], report: JobReport) -
         with lock:
             done += 1
             words = f"{step.outcome.value}: {step.message}" if step.message else step.outcome.value
-            report.log(words, done=done, total=total, about=step.runtime)
+            report.log(words, done=done, total=total, about=step.label)
 
     items = [campaign_item(step) for step in steps if step.is_ahead]
     renderer: ScreenRenderer[CampaignStep, CampaignStep] = ScreenRenderer(report, _wave_step)

@@ -61,7 +61,9 @@ def _interrupted_jobs(view: ClusterView) -> tuple[JobRecord, ...]:
 
     if not interrupted():
         return ()
-    if view.writing is not None:
+    if view.fleet_name is not None:
+        cluster = view.fleet_name
+    elif view.writing is not None:
         cluster = _job_cluster(view.writing)
     elif view.control_plane is not None:
         cluster = name_cluster(view.control_plane)
@@ -73,7 +75,7 @@ def _interrupted_jobs(view: ClusterView) -> tuple[JobRecord, ...]:
 async def read_interrupted(app: ScreenApp, jobs: ScreenJobs) -> None:
     """Read the interrupted jobs on the displayed cluster from their journals."""
     view = app.view
-    if view.writing is not None or view.control_plane is not None:
+    if view.fleet_name is not None or view.writing is not None or view.control_plane is not None:
         before, jobs.interrupted = jobs.interrupted, await jobs.in_thread(partial(_interrupted_jobs, view))
         if jobs.interrupted != before or not jobs.is_read:
             jobs.is_read = True
@@ -90,7 +92,8 @@ class ScreenJobs:
         self._again: dict[int, JobRestart] = {}
         self._busy = False
         self._flow_place: ClusterConnection | None = None
-        self._flow_target: ClusterTarget | None = None
+        self.flow_target: ClusterTarget | None = None
+        """The cluster of the running flow, or what its plan is about."""
         self._targets: dict[int, ClusterTarget] = {}
         self.all: tuple[Job, ...] = ()
         self.interrupted: tuple[JobRecord, ...] = ()
@@ -130,7 +133,7 @@ class ScreenJobs:
     @property
     def target(self) -> ClusterTarget | None:
         """Return the cluster of the running flow, else the displayed cluster."""
-        return self._flow_target if self._busy else self._app.view.target
+        return self.flow_target if self._busy else self._app.view.target
 
     def targets(self, *jobs: Job) -> tuple[ClusterTarget, ...]:
         """Return the clusters that these jobs write to, each once."""
@@ -209,7 +212,7 @@ class ScreenJobs:
             self._app.notify("another action is still loading or waits for your answer", timeout=3)
             return
         self._busy = True
-        self._flow_place, self._flow_target = self._app.view.place, self._app.view.target
+        self._flow_place, self.flow_target = self._app.view.place, self._app.view.target
         self._app.run_worker(self._alone(coroutine), group="flows", exit_on_error=False)
 
     async def _alone(self, coroutine: Coroutine[Any, Any, None]) -> None:

@@ -49,7 +49,7 @@ def _interrupted_runtimes(control: Cluster) -> tuple[str, ...]:
 
 def _describe(record: JobRecord) -> str:
     moment = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(record.began))
-    steps = [f"{step.what} {step.on}".strip() for step in record.unfinished]
+    steps = record.describe(record.unfinished)
     where = f" at: {', '.join(steps[:3])}" if steps else ""
     return f"\u201c{record.title}\u201d, started {moment}, was interrupted{where}"
 

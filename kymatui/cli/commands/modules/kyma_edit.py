@@ -9,6 +9,7 @@ import argparse
 
 from msgspec import Struct
 
+from kymatui.cli.cluster_options import uses_contexts
 from kymatui.cli.commands.fleet import campaign
 from kymatui.cli.options.editing import add_editing, open_for_edit
 from kymatui.cli.options.uninstalls import add_uninstalling
@@ -53,15 +54,19 @@ class KymaEditCommand(Struct, frozen=True):
 
         refuse_versions(args.names, "the channel decides the version: `kymatui channel NAME CHANNEL`")
         toggles = [self._toggle(args, name) for name in dict.fromkeys(args.names)]
-        if args.backup and (len(toggles) > 1 or args.fleet):
+        campaign.refuse_fleet_options(args)
+        has_many = args.fleet or uses_contexts(args)
+        if args.backup and (len(toggles) > 1 or has_many):
             raise UsageError(
                 "--backup works with one module only", hint="without --backup each module gets a file of its own"
             )
-        if args.fleet:
+        if has_many:
             if len(toggles) > 1:
-                raise UsageError("--fleet works with one module only", hint="run the command once for each module")
-            return campaign.run(args, toggles[0])
-        campaign.refuse_fleet_options(args)
+                option = "--fleet" if args.fleet else "--contexts"
+                raise UsageError(f"{option} works with one module only", hint="run the command once for each module")
+            from kymatui.cli.commands.fleet.campaign_run import edit_fleet
+
+            return edit_fleet(args, toggles[0])
         with open_for_edit(args) as (session, changed):
             return run_edits(args, toggles, session, changed)
 

@@ -10,12 +10,14 @@ from typing import Any
 
 from kymatui.actions.jobs import job_cluster
 from kymatui.adapters.files.job_journals import close_job, interrupted, job_records
+from kymatui.cli.cluster_options import uses_contexts
 from kymatui.cli.options.direct_install import add_running, open_context
 from kymatui.cli.options.recorded_jobs import resume_args
 from kymatui.cli.output.printing import document, markdown, print_line, print_text, table
 from kymatui.cli.session_arguments import is_remote, session_options_of
+from kymatui.domain.kubernetes.refs import split_name
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
-from kymatui.domain.plans.cluster_target import ClusterName
+from kymatui.domain.plans.cluster_target import ALL_CONTEXTS, ClusterName
 from kymatui.engine.cluster.ports import name_cluster
 from kymatui.engine.jobs.job_records import JobRecord, of_cluster
 from kymatui.errors import RefusedError, UnknownNameError, UsageError
@@ -29,6 +31,9 @@ class ResumeCommand:
         what = "number of the job, or one of its modules (default: the only one; several are listed)"
         parser.add_argument("job", metavar="JOB", nargs="?", default="", help=what)
         parser.add_argument("--list", action="store_true", help="list the interrupted jobs of all clusters")
+        parser.add_argument(
+            "--contexts", action="store_const", const=[], help="continue an edit of several contexts of the kubeconfig"
+        )
         parser.add_argument(
             "--allow-fleet-writes", action="store_true", help="allow edits of several runtimes to continue"
         )
@@ -57,6 +62,8 @@ RESUME = ResumeCommand()
 
 def _cluster(args: argparse.Namespace) -> ClusterName:
     """Return the cluster of the command line; of a runtime, also one that is connected."""
+    if uses_contexts(args):
+        return ALL_CONTEXTS
     if is_remote(args):
         with open_context(args, once=True) as context:
             return job_cluster(context.session)
@@ -92,6 +99,8 @@ def _named(word: str, jobs: Sequence[JobRecord], cluster: ClusterName) -> JobRec
 
 def _hint(word: str, known: ClusterName, here: ClusterName) -> str:
     """Return how to continue a job on another cluster, which may be a runtime of the one that is `here`."""
+    if not known.differs_from(ALL_CONTEXTS):
+        return f"run `kymatui resume {word} --contexts`"
     runtime = known.runtime.rpartition("/")[2]
     if known.is_runtime_of(here):
         return f"run `kymatui resume {word} --remote {runtime}`"
@@ -143,13 +152,14 @@ def _json(record: JobRecord) -> dict[str, Any]:
         "job": record.number,
         "kind": record.heading.kind,
         "modules": list(record.heading.modules),
-        "runtimes": list(record.runtimes),
+        "runtimes": [] if record.is_on_contexts else list(record.runtimes),
+        "contexts": [split_name(name)[1] for name in record.runtimes] if record.is_on_contexts else [],
         "title": record.title,
         "cluster": record.cluster.name,
         "clusterIdentity": record.cluster.identity or None,
         "startedAt": record.began,
         "state": record.state_words,
-        "done": [f"{step.what} {step.on}".strip() for step in record.done],
-        "unfinished": [f"{step.what} {step.on}".strip() for step in record.unfinished],
-        "resume": f"kymatui resume {record.number}",
+        "done": record.describe(record.done),
+        "unfinished": record.describe(record.unfinished),
+        "resume": record.resume_command,
     }

@@ -1,0 +1,254 @@
+"""The run of a campaign: one change of many runtimes or contexts, with one plan table, a question and the results."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+from kymatui.actions.batch import run_batch
+from kymatui.actions.edits.campaign import (
+    Campaign,
+    CampaignEdit,
+    CampaignItem,
+    ListedFleet,
+    campaign_item,
+    campaign_target,
+)
+from kymatui.cli.cluster_options import uses_contexts
+from kymatui.cli.options.batch_renderers import renderer_of
+from kymatui.cli.options.contexts import chosen_contexts
+from kymatui.cli.options.direct_install import no_changes_on_interrupt
+from kymatui.cli.options.editing import action_words
+from kymatui.cli.options.fleet_filters import (
+    choose,
+    read_selected_fleet,
+    require_drift,
+)
+from kymatui.cli.options.uninstalls import consent_of
+from kymatui.cli.options.unknown_names import require_in_fleet
+from kymatui.cli.output.batch_view import BatchQuestion, BatchView
+from kymatui.cli.output.printing import markdown, paragraph, print_line, print_message, table
+from kymatui.cli.session_arguments import remote_options_of
+from kymatui.domain.fleet.campaigns import (
+    MAX_PARALLEL,
+    CampaignOutcome,
+    CampaignPace,
+    CampaignStep,
+    count_outcomes,
+    count_subjects,
+    format_outcomes,
+    job_runtimes,
+    remaining_hint,
+    subject_of,
+    summarize_campaign,
+)
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.kyma_edit.module_edit import edit_options
+from kymatui.domain.plans.jobs import RUNTIMES
+from kymatui.engine.jobs.job_records import join_runtimes
+from kymatui.errors import KymatuiError, PartlyDoneError, RefusedError, UsageError
+from kymatui.sessions.context_campaign import listed_contexts
+from kymatui.sessions.control_plane.campaign_fleet import listed_fleet
+from kymatui.sessions.deletions import edits_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from kymatui.domain.kyma_edit.module_edit import ModuleEdit
+    from kymatui.domain.plans.cluster_target import ClusterTarget
+    from kymatui.engine.jobs.job_records import JobRecord
+    from kymatui.sessions.cluster.session_options import RemoteOptions, SessionOptions
+
+    _View = BatchView[CampaignStep, CampaignStep]
+else:
+    _View = BatchView
+
+_HEADER = ("SERVER", "OUTCOME", "FIELD", "BEFORE", "AFTER", "EFFECT")
+
+
+def edit_fleet(args: argparse.Namespace, toggle: ModuleEdit) -> int:
+    """Plan, ask, and edit; stop at the first failure. The same words go on where it stopped."""
+    if not 1 <= args.at_once <= MAX_PARALLEL or args.canaries < 0:
+        raise UsageError(f"--at-once must be from 1 to {MAX_PARALLEL}, --canaries 0 or more")
+    with no_changes_on_interrupt():
+        pace = CampaignPace(args.canaries, args.at_once, args.wait, args.timeout)
+        listed, names, options = _selected(args)
+        campaign = Campaign(listed, edits_of, toggle, pace, consent_of(args))
+        steps = campaign.plan(names)
+        items = [campaign_item(step) for step in steps]
+        target = campaign.target
+        assert target is not None
+        if options is not None and all(item.refusal for item in items):
+            require_in_fleet(options, [toggle.module], [toggle.channel] if toggle.channel else [])
+        is_resumed = getattr(args, "resumed_job", None) is not None
+        view = CampaignView(target, args, toggle, job_runtimes(steps, is_resumed=is_resumed))
+        renderer = renderer_of(view, lambda: campaign.home)
+        return run_batch(items, CampaignEdit(campaign, _print_step), renderer, dry_run=args.dry_run, skips_refused=True)
+
+
+def _selected(args: argparse.Namespace) -> tuple[ListedFleet, Sequence[str], SessionOptions | None]:
+    """Return what opens the contexts or runtimes of a command line, their names, and the control plane of runtimes."""
+    resumed: JobRecord | None = getattr(args, "resumed_job", None)
+    if uses_contexts(args):
+        session_options, known, chosen = chosen_contexts(args)
+        names = resumed.runtimes if resumed is not None else [f"/{entry.name}" for entry in chosen]
+        return listed_contexts(session_options, {entry.name: entry for entry in known}), names, None
+    options, _ = remote_options_of(args)
+    if options.by_hand is not None or options.runtime:
+        raise UsageError(
+            "--fleet cannot be combined with --remote, --skr-kubeconfig or --skr-context",
+            hint="select runtimes with --runtime NAME",
+        )
+    return listed_fleet(options), selected_runtimes(args, options), options.control
+
+
+def selected_runtimes(args: argparse.Namespace, options: RemoteOptions) -> list[str]:
+    """Return the names (with their namespaces) of the runtimes that the words choose, in order."""
+    _, fleet, notes = read_selected_fleet(options.control, args.selector)
+    for note in notes:
+        print_message(note)
+    require_drift(fleet, args)
+    runtimes = choose(fleet, options.control, args)
+    if not runtimes:
+        raise UsageError("no runtime matches the options", hint="`kymatui fleet` lists the runtimes")
+    return [f"{runtime.ref.namespace}/{runtime.name}" for runtime in runtimes]
+
+
+def _print_step(step: CampaignStep) -> None:
+    print_line(
+        f"  {step.label}: {step.outcome.value}" + (f": {sanitize(step.message)}" if step.message else ""), sys.stderr
+    )
+
+
+class CampaignView(_View):
+    """A campaign in words and as a document."""
+
+    def __init__(
+        self, target: ClusterTarget, args: argparse.Namespace, toggle: ModuleEdit, runtimes: Sequence[str]
+    ) -> None:
+        super().__init__(target, args, target.name, is_list=True)
+        self.kind, self._toggle, self._runtimes = toggle.verb.value, toggle, runtimes
+
+    def target(self, items: Sequence[CampaignItem]) -> ClusterTarget:
+        """Return the control plane, or the contexts of these items."""
+        return campaign_target(self._target, _steps(items))
+
+    def summary(self, items: Sequence[CampaignItem]) -> str:
+        return summarize_campaign(_steps(items))
+
+    def parts(self, items: Sequence[CampaignItem], form: str) -> Iterator[str]:
+        steps = _steps(items)
+        head = (subject_of(steps).upper(), *_HEADER)
+        yield (markdown if form == "md" else table)(head, [row for step in steps for row in _rows(step)])
+        yield from dict.fromkeys(paragraph(f"warning: {text}", form) for step in steps for text in step.warnings)
+
+    def unchanged(self, items: Sequence[CampaignItem]) -> str:
+        return self.text(items, self.args.output)
+
+    def lines(self, items: Sequence[CampaignItem]) -> str:
+        return self.text(items, self.args.output)
+
+    def notices(self, items: Sequence[CampaignItem]) -> list[str]:
+        """Return the order of the runtimes, and what stops the campaign."""
+        pending = [item for item in items if item.is_pending]
+        return [order] if (order := _order(_steps(pending), self.args)) else []
+
+    def document(self, items: Sequence[CampaignItem], outcome: str) -> dict[str, Any]:
+        return _json(_steps(items), self._toggle)
+
+    def question(self, items: Sequence[CampaignItem]) -> BatchQuestion:
+        """Return what is asked. Raise RefusedError without the option that allows it."""
+        if not self.args.allow_fleet_writes:
+            raise RefusedError(
+                f"edits of several {subject_of(_steps(items))}s need --allow-fleet-writes; no changes made",
+                hint="--dry-run displays only the plan",
+            )
+        steps = _steps(items)
+        planned = sum(step.outcome is CampaignOutcome.PLANNED for step in steps)
+        is_named = bool(self._target.contexts)  # by the question, which names its target
+        many = "" if is_named else count_subjects(steps, planned or len(items))
+        words, every = action_words([self._toggle]), count_subjects(steps)
+        action = " in ".join(filter(None, (words, many))) if planned else f"Wait for {many or 'the edit'}"
+        return BatchQuestion(
+            action,
+            modules=(self._toggle.module,),
+            options={**edit_options(self._toggle), RUNTIMES: join_runtimes(self._runtimes)},
+            title=f"{words[:1].lower()}{words[1:]} in {every}",
+        )
+
+    def refusal(self, items: Sequence[CampaignItem]) -> KymatuiError:
+        return _left_out(_steps(items))
+
+    def failure(self, items: Sequence[CampaignItem]) -> KymatuiError:
+        if not any(item.result for item in items):
+            return _left_out(_steps(items))
+        return PartlyDoneError(format_outcomes(_steps(items)), hint=remaining_hint(_steps(items)))
+
+
+def _steps(items: Sequence[CampaignItem]) -> list[CampaignStep]:
+    return [item.result or item.required_plan for item in items]
+
+
+def _order(steps: Sequence[CampaignStep], args: argparse.Namespace) -> str:
+    begun = [step.name for step in steps if step.outcome is CampaignOutcome.UNDER_WAY]
+    planned = [step.name for step in steps if step.outcome is CampaignOutcome.PLANNED]
+    canaries, rest = planned[: args.canaries], len(planned) - args.canaries
+    fewer = f" (--canaries {args.canaries}, but no more {subject_of(steps)}s)" if len(planned) < args.canaries else ""
+    first = "canaries, one by one" if canaries[1:] else "canary"
+    sentences = [f"first wait for {subject_of(steps)}s that an earlier run edited: {', '.join(begun)}"] if begun else []
+    sentences += [f"{first}: {', '.join(canaries)}{fewer}"] if canaries else []
+    sentences += [f"{'then ' if canaries else ''}{rest} more, {args.at_once} in parallel"] if rest > 0 else []
+    return "; ".join([*sentences, "stop on failure"]) if sentences else ""
+
+
+def _left_out(steps: Sequence[CampaignStep]) -> KymatuiError:
+    """Return the error of an edit that leaves out all or some of the runtimes, as its end would be."""
+    out = [step for step in steps if not step.is_good]
+    reasons = "; ".join(f"{step.name} ({step.outcome.value}): {sanitize(step.message)}" for step in out[:3])
+    more = f"; and {len(out) - 3} more" if len(out) > 3 else ""
+    kind = RefusedError if len(out) == len(steps) else PartlyDoneError
+    return kind(
+        f"{len(out)} of {count_subjects(steps)} cannot be edited: {reasons}{more}",
+        hint=remaining_hint(out),
+    )
+
+
+def _rows(step: CampaignStep) -> list[tuple[str, ...]]:
+    first = (
+        [f"deletes {', '.join(owned_object.name for owned_object in step.blocking)} first"]
+        if step.blocking and not step.message
+        else []
+    )
+    words = step.message or "; ".join([*step.effects, *first])
+    lines = step.lines or (("", "", ""),)
+    return [
+        (
+            *((sanitize(step.label), step.server, step.outcome.value) if not index else ("", "", "")),
+            *line,
+            words if not index else "",
+        )
+        for index, line in enumerate(lines)
+    ]
+
+
+def _json(steps: Sequence[CampaignStep], toggle: ModuleEdit) -> dict[str, Any]:
+    return {
+        "module": toggle.module,
+        "verb": toggle.verb.value,
+        "counts": {outcome.value: number for outcome, number in count_outcomes(steps).items()},
+        f"{subject_of(steps)}s": [
+            {
+                subject_of(steps): step.label,
+                "server": step.server or None,
+                "outcome": step.outcome.value,
+                "words": step.message or None,
+                "changes": [{"field": line[0], "before": line[1], "after": line[2]} for line in step.lines],
+                "effects": list(step.effects),
+                "uninstalls": list(step.uninstalls),
+                "blocking": [owned_object.name for owned_object in step.blocking],
+                "warnings": list(step.warnings),
+            }
+            for step in steps
+        ],
+    }
