@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Final
 
@@ -12,6 +13,7 @@ from msgspec.structs import replace
 from kymatui.domain.kubernetes.object_meta import OPERATOR
 from kymatui.domain.remote.watcher_agent import CERT_MANAGER, AgentOptions
 from kymatui.domain.remote.watcher_routes import ISTIO
+from kymatui.domain.rights import RBAC, GrantedRequest, role_rules
 from kymatui.engine.deletion.operator_deletion import OPERATOR_RELEASE
 from kymatui.operator.framework.controller_group import LEADER_NAMESPACE
 from kymatui.operator.manifests.manifest_marks import MANIFEST_ACCOUNT
@@ -93,7 +95,6 @@ NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
 METRICS_PORT: Final = 8080  # as in deploy/chart
 EVENTS_PORT: Final = 8082  # as in deploy/chart
 _USER: Final = 65532  # as in deploy/Dockerfile
-_RBAC: Final = "rbac.authorization.k8s.io"
 _LABELS: Final = {"app.kubernetes.io/name": OPERATOR_RELEASE}
 Object = dict[str, Any]
 
@@ -161,20 +162,22 @@ def _namespaced(api_version: str, kind: str, options: DeploymentOptions, body: M
 
 
 def _access(options: DeploymentOptions) -> Iterator[Object]:
-    permissions = _permissions(options)
-    yield from _grant(options, OPERATOR_RELEASE, "", merge_permissions(permissions, PermissionScope.CLUSTER))
-    yield from _grant(
-        options, OPERATOR_RELEASE, options.namespace, merge_permissions(permissions, PermissionScope.HOME)
-    )
-    yield from _grant(
-        options, f"{OPERATOR_RELEASE}-lease", LEADER_NAMESPACE, merge_permissions(permissions, PermissionScope.LEASE)
-    )
-    for namespace in options.tenants:
-        tenant = merge_permissions(tenant_permissions(options.account), PermissionScope.TENANT)
-        yield from _grant(options, OPERATOR_RELEASE, namespace, tenant)
+    roles = [
+        (OPERATOR_RELEASE, "", PermissionScope.CLUSTER),
+        (OPERATOR_RELEASE, options.namespace, PermissionScope.HOME),
+        (f"{OPERATOR_RELEASE}-lease", LEADER_NAMESPACE, PermissionScope.LEASE),
+        *((OPERATOR_RELEASE, namespace, PermissionScope.TENANT) for namespace in options.tenants),
+    ]
     if options.agent is not None:
-        certificates = merge_permissions(permissions, PermissionScope.CERTIFICATES)
-        yield from _grant(options, f"{OPERATOR_RELEASE}-certificates", options.agent.namespace, certificates)
+        roles.append((f"{OPERATOR_RELEASE}-certificates", options.agent.namespace, PermissionScope.CERTIFICATES))
+    permissions = _permissions(options)
+    for name, namespace, scope in roles:
+        requests = [
+            request for permission in permissions if permission.scope is scope for request in permission.requests
+        ]
+        kind = "Role" if namespace else "ClusterRole"
+        yield _object(f"{RBAC}/v1", kind, name, namespace, {"rules": role_rules(requests)})
+        yield _binding(options, name, namespace, name)
     if options.single_cluster:
         yield _binding(options, f"{OPERATOR_RELEASE}-modules", "", "cluster-admin")
 
@@ -184,34 +187,15 @@ def _permissions(options: DeploymentOptions) -> list[Permission]:
     permissions = [permission for name in names for permission in CONTROLLER_PERMISSIONS[name]]
     listener = LISTENER_PERMISSIONS if options.has_listener else ()
     agent = AGENT_PERMISSIONS if options.agent is not None else ()
-    return [*permissions, *GROUP_PERMISSIONS, *METRICS_PERMISSIONS, *listener, *agent]
-
-
-def _grant(
-    options: DeploymentOptions, name: str, namespace: str, permissions: Sequence[Permission]
-) -> Iterator[Object]:
-    kind = "Role" if namespace else "ClusterRole"
-    body = {"rules": [_rule(permission) for permission in permissions]}
-    yield _object(f"{_RBAC}/v1", kind, name, namespace, body)
-    yield _binding(options, name, namespace, name)
-
-
-def _rule(permission: Permission) -> Object:
-    rule: Object = {
-        "apiGroups": [permission.group],
-        "resources": list(permission.resources),
-        "verbs": list(permission.verbs),
-    }
-    if permission.names:
-        rule["resourceNames"] = list(permission.names)
-    return rule
+    tenant = tenant_permissions(options.account)
+    return [*permissions, *GROUP_PERMISSIONS, *METRICS_PERMISSIONS, *listener, *agent, *tenant]
 
 
 def _binding(options: DeploymentOptions, name: str, namespace: str, role: str) -> Object:
     kind = "Role" if namespace else "ClusterRole"
     subject = {"kind": "ServiceAccount", "name": OPERATOR_RELEASE, "namespace": options.namespace}
-    body = {"roleRef": {"apiGroup": _RBAC, "kind": kind, "name": role}, "subjects": [subject]}
-    return _object(f"{_RBAC}/v1", f"{kind}Binding", name, namespace, body)
+    body = {"roleRef": {"apiGroup": RBAC, "kind": kind, "name": role}, "subjects": [subject]}
+    return _object(f"{RBAC}/v1", f"{kind}Binding", name, namespace, body)
 
 
 # network
@@ -381,6 +365,11 @@ class Permission(Struct, frozen=True):
     scope: PermissionScope = PermissionScope.CLUSTER
     names: tuple[str, ...] = ()
 
+    @property
+    def requests(self) -> Iterator[GrantedRequest]:
+        for resource, verb, name in itertools.product(self.resources, self.verbs, self.names or ("",)):
+            yield GrantedRequest(self.group, resource, verb, name)
+
 
 HOME: Final = PermissionScope.HOME
 _READ: Final = ("get", "list", "watch")
@@ -462,20 +451,3 @@ AGENT_PERMISSIONS: Final = (
     Permission("", ("secrets",), ("get", "delete"), PermissionScope.CERTIFICATES),
     Permission(OPERATOR, ("watchers",), ("list",), HOME),
 )
-
-
-def merge_permissions(permissions: Iterable[Permission], scope: PermissionScope) -> tuple[Permission, ...]:
-    """Return one permission for each group, resource and set of names of a scope, in a fixed order."""
-    verbs_by_resource: dict[tuple[str, str, tuple[str, ...]], dict[str, None]] = {}
-    for permission in permissions:
-        for resource in permission.resources if permission.scope is scope else ():
-            verbs_by_resource.setdefault((permission.group, resource, permission.names), {}).update(
-                dict.fromkeys(permission.verbs)
-            )
-    return tuple(
-        Permission(group, (resource,), tuple(verb for verb in _VERBS if verb in verbs), scope, names)
-        for (group, resource, names), verbs in sorted(verbs_by_resource.items())
-    )
-
-
-_VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete", "impersonate")
