@@ -150,3 +150,11 @@ def test_a_mandatory_module_stays_whatever_the_labels_of_its_kyma(there: dict[st
     plan = plan_pair_sync(pair)
     assert plan is not None
     assert {entry.why.partition(":")[0] for entry in plan.entries} == {"mandatory"}
+
+
+def test_a_label_of_a_kyma_that_git_applies_is_warned_of() -> None:
+    raw = labelled({"kustomize.toolkit.fluxcd.io/name": "kyma", "kustomize.toolkit.fluxcd.io/namespace": "flux"})
+    found = propose_labels(snapshot(kymas=[raw], templates=[template("mod", "1.0.0")]), {LABEL_BETA: "true"}, NOW)
+    assert found.warnings == (
+        "Flux Kustomization flux/kyma applies Kyma kyma-system/default and may revert this change: make it in Git",
+    )

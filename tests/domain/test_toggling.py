@@ -358,3 +358,41 @@ def test_one_of_several_kymas_is_not_edited() -> None:
     found = proposal(EditVerb.CHANNEL, "fast", kymas=many)
     assert found.refusals == ("this cluster has 2 Kymas, and none is named: use --remote RUNTIME, or --fleet",)
     assert found.edit is None
+
+
+FLUX = "kustomize.toolkit.fluxcd.io"
+APPLIED = "Kyma kyma-system/default and may revert this change: make it in Git"
+
+
+def from_git(raw: Json, labels: Json, annotations: Json, manager: str = "") -> Json:
+    """The Kyma with marks of what applies it from Git."""
+    raw["metadata"]["labels"] = {**raw["metadata"].get("labels", {}), **labels}
+    raw["metadata"]["annotations"] = annotations
+    raw["metadata"]["managedFields"] = [{"manager": manager, "operation": "Update"}] if manager else []
+    return raw
+
+
+@pytest.mark.parametrize(
+    ("labels", "annotations", "manager", "source"),
+    [
+        ({f"{FLUX}/name": "kyma", f"{FLUX}/namespace": "flux-system"}, {}, "", "Flux Kustomization flux-system/kyma"),
+        ({f"{FLUX}/name": "kyma"}, {}, "", "Flux Kustomization kyma"),
+        ({f"{FLUX}/name": "kyma"}, {f"{FLUX}/ssa": "Merge"}, "", "Flux Kustomization kyma"),
+        ({f"{FLUX}/name": "kyma"}, {f"{FLUX}/ssa": "IfNotPresent"}, "", ""),
+        ({f"{FLUX}/name": "kyma"}, {f"{FLUX}/reconcile": "disabled"}, "", ""),
+        ({"helm.toolkit.fluxcd.io/name": "k", "helm.toolkit.fluxcd.io/namespace": "a"}, {}, "", "Flux HelmRelease a/k"),
+        ({"helm.toolkit.fluxcd.io/name": "k"}, {"helm.toolkit.fluxcd.io/driftDetection": "disabled"}, "", ""),
+        ({}, {"argocd.argoproj.io/tracking-id": "kyma:x/Kyma:a/b"}, "", "Argo CD Application kyma"),
+        ({}, {"argocd.argoproj.io/tracking-id": "apps_kyma:x/Kyma:a/b"}, "", "Argo CD Application apps/kyma"),
+        ({"app.kubernetes.io/instance": "kyma"}, {}, "argocd-controller", "Argo CD Application kyma"),
+        ({"app.kubernetes.io/instance": "kyma"}, {}, "kubectl-client-side-apply", ""),
+        ({}, {}, "", ""),
+    ],
+)
+def test_an_edit_of_what_git_applies_is_warned_of(labels: Json, annotations: Json, manager: str, source: str) -> None:
+    expected = [f"{source} applies {APPLIED}"] if source else []
+    raw = from_git(asked(), labels, annotations, manager)
+    proposals = [proposal(verb, "fast", Policy.IGNORE, kymas=[raw]) for verb in EditVerb]
+    edits = [found for found in proposals if found.edit is not None and not found.edit.is_empty]
+    assert {found.toggle.verb for found in edits} >= {EditVerb.CHANNEL, EditVerb.DISABLE, EditVerb.UNMANAGE}
+    assert all([text for text in found.warnings if "Git" in text] == expected for found in edits)

@@ -404,7 +404,7 @@ class RuntimeKymaEdits(ClusterKymaEdits):
         comes, goes, changes = (
             tuple(entry.ref for entry in entries) for entries in (moved.offered, moved.withdrawn, moved.changed)
         )
-        return replace(proposal, comes=comes, goes=goes, changes=changes, warnings=moved.warnings)
+        return replace(proposal, comes=comes, goes=goes, changes=changes, warnings=proposal.warnings + moved.warnings)
 
     @property
     def _labelled(self) -> Cluster:
