@@ -16,6 +16,7 @@ from kymatui.actions.edits.campaign import Campaign, CampaignEdit, campaign_item
 from kymatui.domain.fleet.campaigns import CampaignOutcome, CampaignPace, summarize_campaign
 from kymatui.domain.fleet.clusters import ClusterStatus
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kyma.kymas import Policy
 from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit
 from kymatui.engine.cluster.logins import LOGINS
 from kymatui.engine.cluster.ports import Cluster, PatchKind
@@ -57,8 +58,11 @@ def kubeconfig(two_clusters: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
 @pytest.fixture
 def runtime(two_clusters: Path) -> Iterator[Cluster]:
     cluster = open_cluster(SessionOptions(str(two_clusters), "skr"))
+    kyma = cluster.get(KYMA)
+    assert kyma is not None
     yield cluster
-    cluster.patch(KYMA, {"metadata": {"labels": {SKIP: None}}}, kind=PatchKind.MERGE)
+    before = {"metadata": {"labels": {SKIP: None}}, "spec": {"modules": kyma["spec"]["modules"]}}
+    cluster.patch(KYMA, before, kind=PatchKind.MERGE)
     cluster.client.transport.close()
 
 
@@ -172,7 +176,7 @@ def test_a_campaign_over_contexts_obeys_read_only_and_starts_with_the_canary(
     settings = Settings(contexts={"shut": {"read_only": True}})
     options = SessionOptions(str(kubeconfig.path))
     entries = {entry.name: entry for entry in list_entries(options, settings, {})}
-    edit = ModuleEdit(EditVerb.CHANNEL, "istio", "fast")
+    edit = ModuleEdit(EditVerb.POLICY, "keda", policy=Policy.IGNORE)  # which upgrades nothing, and can be undone
     campaign = Campaign(listed_contexts(options, entries), edits_of, edit, CampaignPace(canaries=1, wait=False))
     steps = campaign.plan(["/prod/eu", "/shut", "/kcp", "/dead", "/token"])
     assert [(step.name, step.outcome) for step in steps] == [
@@ -194,7 +198,7 @@ def test_a_campaign_over_contexts_obeys_read_only_and_starts_with_the_canary(
     assert ended.result.outcome is CampaignOutcome.ACCEPTED
     kyma = runtime.get(KYMA)
     assert kyma is not None
-    assert [m.get("channel") for m in kyma["spec"]["modules"] if m["name"] == "istio"] == ["fast"]
+    assert [m.get("customResourcePolicy") for m in kyma["spec"]["modules"] if m["name"] == "keda"] == ["Ignore"]
 
 
 async def test_an_interrupted_edit_of_contexts_is_in_the_jobs_and_continues(kubeconfig: Kubeconfig) -> None:
