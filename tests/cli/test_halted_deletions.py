@@ -71,7 +71,7 @@ def test_a_deletion_without_the_rights_is_refused_before_anything_is_deleted(
             for words in (("--dry-run",), ("--yes", "--no-backup")):
                 status, out, err = run("delete", *names, "--cascade", *words, "--as", "jane")
                 assert (status, "serverless cannot be deleted: you may not " in err) == (2, True), err
-                assert "hint" in err
+                assert "`kymatui rights delete serverless` prints the Role that allows it" in err
                 assert "--cascade deletes them too" not in err
                 assert "missing permission: " in out + err
                 assert all(right in err for right in missing), err

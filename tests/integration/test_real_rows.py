@@ -356,6 +356,6 @@ def test_drift_names_exactly_what_drifts(
     found = json.loads(capsys.readouterr().out)["drift"]
     rows = [expected(name, channel, files) for name in sorted({name for name, _ in files.templates} - {"cluster-ip"})]
     drifting = [row for row in rows if row["drift"] in ("behind", "ahead", "newer-than-channel")]
-    assert [(one["name"], one["kind"], one["installed"], one["desired"]) for one in found] == [
+    assert [(one["name"], one["drift"], one["installed"], one["desired"]) for one in found] == [
         (row["name"], row["drift"], row["installed"], row["desired"]) for row in drifting
     ]
