@@ -70,7 +70,8 @@ async def _changed(pilot: Pilot[Any]) -> None:
         module_resources={**world().module_resources, **resources},
         workloads=(*workloads, b.deployment("istio", "1.20.3", uid="d1")),
     )
-    await until(pilot, lambda: bool(table(cast("KymatuiApp", pilot.app)).rows))
+    list_of_changes = table(cast("KymatuiApp", pilot.app))
+    await until(pilot, lambda: "state" in {row.cells["what"].text for row in list_of_changes.rows})
     await pilot.pause()
 
 
