@@ -15,10 +15,13 @@ from kymatui.adapters.kube.auth.credentials import Credential, read_user
 from kymatui.adapters.kube.auth.endpoint import Endpoint
 from kymatui.adapters.kube.auth.kubeconfig import KubeconfigEntry
 from kymatui.domain.snapshot.snapshots import Feed, FeedState
+from kymatui.engine.cluster.dials import Dial, DialPhase
 from kymatui.engine.cluster.logins import LOGINS
 from kymatui.errors import ConfigurationError
 from kymatui.ui.connection.connection_status import describe_connection
 from kymatui.ui.dialogs.login_dialog import LoginScreen
+from kymatui.ui.presenters.catalog.table_notices import TableNotice, table_notice
+from kymatui.ui.presenters.fleet.fleet_notices import fleet_notice
 from tests.ui.driving import until
 from tests.ui.test_hostile_names import displayed
 
@@ -125,6 +128,26 @@ async def test_a_plugin_that_needs_a_terminal_is_refused_where_the_screen_cannot
 def test_the_first_frame_says_that_a_person_logs_in(states: tuple[FeedState, ...], word: str) -> None:
     feeds = {str(number): Feed(state, 1000.0) for number, state in enumerate(states)}
     assert describe_connection(feeds, 1000.0, logging_in=True).word == word
+
+
+@pytest.mark.parametrize(
+    ("phase", "word", "title"),
+    [
+        (DialPhase.RESOLVING, "resolving", "Resolving api.prod-eu.example.com …"),
+        (DialPhase.CONNECTING, "connecting", "Connecting to api.prod-eu.example.com …"),
+    ],
+)
+def test_the_first_frame_says_how_far_the_connection_is(phase: DialPhase, word: str, title: str) -> None:
+    dial = Dial("api.prod-eu.example.com", phase)
+    status = describe_connection({}, 1000.0, dial=dial)
+    assert (status.word, status.tone) == (word, "processing")
+    syncing = {"kymas": Feed(FeedState.SYNCING)}
+    assert describe_connection(syncing, 1000.0, dial=dial) == status
+    catalog = table_notice(None, None, None, shown=0, filtered=False, step=status.step)
+    assert catalog == fleet_notice(None, None, 0, status.step) == TableNotice(title, tone="processing")
+    for feeds in (syncing, {**syncing, "pods": Feed(FeedState.LIVE)}):
+        loading = describe_connection(feeds, 1000.0, dial=dial if len(feeds) > 1 else None)
+        assert (loading.word, loading.step) == (f"loading {len(feeds) - 1}/{len(feeds)}", "")
 
 
 async def test_a_renewal_never_hides_the_screen(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,11 +16,10 @@ from functools import lru_cache
 from http.client import HTTPResponse
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from kymatui.engine.cluster.dials import DIALS, DialPhase
 from kymatui.errors import CancelledError
 
 if TYPE_CHECKING:
-    from socket import socket
-
     from urllib3 import HTTPConnectionPool, PoolManager
 
 
@@ -61,7 +61,7 @@ def answered_within(seconds: float) -> Iterator[Deadline]:
 class _TimedSocket(io.RawIOBase):
     """Reads from a socket until the deadline; the socket's own timeout ends a silence earlier."""
 
-    def __init__(self, raw: io.RawIOBase, sock: socket, deadline: Deadline) -> None:
+    def __init__(self, raw: io.RawIOBase, sock: socket.socket, deadline: Deadline) -> None:
         self._raw = raw
         self._sock = sock
         self._deadline = deadline
@@ -93,7 +93,7 @@ class _TimedSocket(io.RawIOBase):
 class _TimedResponse(HTTPResponse):
     """An answer under the deadline of the requesting thread."""
 
-    def __init__(self, sock: socket, *arguments: Any, **options: Any) -> None:
+    def __init__(self, sock: socket.socket, *arguments: Any, **options: Any) -> None:
         super().__init__(sock, *arguments, **options)
         deadline: Deadline | None = getattr(_present, "deadline", None)
         if deadline is not None:
@@ -101,17 +101,42 @@ class _TimedResponse(HTTPResponse):
             self.fp = io.BufferedReader(_TimedSocket(raw, sock, deadline))
 
 
+class _Dialled:
+    """A connection that says how far it is while it is opened."""
+
+    resolves: bool  # False where the proxy looks names up
+    host: str
+    port: int
+
+    def connect(self) -> None:
+        with DIALS.entered(self.host) as dial:
+            if self.resolves and self.host not in DIALS.resolved:
+                dial.phase = DialPhase.RESOLVING
+                self._resolve()
+                dial.phase = DialPhase.CONNECTING
+            super().connect()  # type: ignore[misc]  # of urllib3's connection, which is the next class
+
+    def _resolve(self) -> None:
+        """Look the name up once in a process: the resolver has the answer when the connection asks for it."""
+        from urllib3.exceptions import NameResolutionError
+
+        try:
+            socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)
+        except OSError as error:
+            raise NameResolutionError(self.host, self, error) from error  # type: ignore[arg-type]
+        DIALS.resolved.add(self.host)
+
+
 def time_answers(manager: PoolManager) -> None:
-    """Apply deadlines to all connections of a PoolManager."""
+    """Apply deadlines to all connections of a PoolManager, and note which are being opened."""
     classes = manager.pool_classes_by_scheme
     manager.pool_classes_by_scheme = {scheme: _timed(pool_class) for scheme, pool_class in classes.items()}
 
 
 @lru_cache(maxsize=16)
 def _timed(pool: type[HTTPConnectionPool]) -> type[HTTPConnectionPool]:
-    connection: Any = type(
-        f"Timed{pool.ConnectionCls.__name__}", (pool.ConnectionCls,), {"response_class": _TimedResponse}
-    )
+    fields = {"response_class": _TimedResponse, "resolves": not pool.__module__.endswith(".socks")}
+    connection: Any = type(f"Timed{pool.ConnectionCls.__name__}", (_Dialled, pool.ConnectionCls), fields)
     return type(f"Timed{pool.__name__}", (pool,), {"ConnectionCls": connection})
 
 

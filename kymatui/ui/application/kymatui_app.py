@@ -210,7 +210,9 @@ class KymatuiApp(FlowApp):
             return
         if self.shown is not None and self.shown.frame.is_whole:
             note_screen(self, self.shown.step)
-            if self.view.connection.stale_since or self._audit:
+            if self.view.connection.step:
+                self.redraw()  # no answer will, until there is one
+            elif self.view.connection.stale_since or self._audit:
                 self.shown.frame.show(self.frame_facts)
             advance_ages(self.shown, self.clock())
 

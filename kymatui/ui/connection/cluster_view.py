@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from kymatui.actions.session import Session
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, ReadCache
+from kymatui.engine.cluster.dials import DIALS
 from kymatui.engine.cluster.logins import LOGINS
 from kymatui.errors import KymatuiError
 from kymatui.ui.connection.cluster_link import (
@@ -223,7 +224,8 @@ class ClusterView:
     @property
     def connection(self) -> ConnectionStatus:
         feeds = self.snapshot.feeds if self.snapshot else {}
-        return describe_connection(feeds, self._clock(), self.failure, logging_in=bool(LOGINS.running))
+        logging_in, dial = bool(LOGINS.running), DIALS.oldest
+        return describe_connection(feeds, self._clock(), self.failure, logging_in=logging_in, dial=dial)
 
     @property
     def is_outdated(self) -> bool:

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.snapshot.snapshots import CATALOG_FEED, LOGIN_REJECTED, Feed, FeedState, is_namespaced_feed
+from kymatui.engine.cluster.dials import Dial, DialPhase
 from kymatui.errors import KymatuiError, UnauthorizedError
 from kymatui.moments import format_duration
 
@@ -17,7 +18,7 @@ OUT_OF_DATE = "the data is out of date"
 class ConnectionStatus(Struct, frozen=True):
     """Connection status; `stale_since` locks writes and dims the rows, `age` is the time since then.
 
-    `rejected` is the list that the cluster refuses because of the login.
+    `rejected` is the list that the cluster refuses because of the login, `step` what is done for the first answer.
     """
 
     word: str
@@ -27,12 +28,18 @@ class ConnectionStatus(Struct, frozen=True):
     age: str = ""
     is_offline: bool = False
     rejected: Feed | None = None
+    step: str = ""
 
 
 def describe_connection(
-    feeds: Mapping[str, Feed], now: float, failure: KymatuiError | None = None, *, logging_in: bool = False
+    feeds: Mapping[str, Feed],
+    now: float,
+    failure: KymatuiError | None = None,
+    *,
+    logging_in: bool = False,
+    dial: Dial | None = None,
 ) -> ConnectionStatus:
-    """Return the worst status: stale, then a login, then loading, then live.
+    """Return the worst status: stale, then a login, then a connection that is being opened, then loading, then live.
 
     Forbidden and absent kinds are problems and not stale. Catalogs from outside the cluster are ignored.
     """
@@ -45,9 +52,10 @@ def describe_connection(
     states = [feed.state for feed in feeds.values()]
     rejected = next((feed for feed in feeds.values() if feed.is_login_rejected), None)
     if logging_in and FeedState.STALE not in states and FeedState.LIVE not in states:
-        return ConnectionStatus("logging in", "processing")
-    if not states:
-        return ConnectionStatus("connecting", "processing")
+        return ConnectionStatus("logging in", "processing", step="Logging in")
+    if not states or (dial is not None and set(states) == {FeedState.SYNCING}):
+        word = str(DialPhase.CONNECTING if dial is None else dial.phase)
+        return ConnectionStatus(word, "processing", step=str(dial or "Connecting"))
     if FeedState.STALE in states:
         stale = [feed for feed in feeds.values() if feed.state is FeedState.STALE]
         since = min(feed.since for feed in stale)

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from kymatui.actions.session import Session
 from kymatui.domain.plans.cluster_target import ALL_CONTEXTS
 from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, Feed, FeedState, Object
+from kymatui.engine.cluster.dials import DIALS
 from kymatui.engine.cluster.logins import LOGINS
 from kymatui.errors import DefectError, KymatuiError
 from kymatui.ui.connection.cluster_link import (
@@ -175,6 +176,7 @@ class FleetView(ClusterView):
             self._clock(),
             self.failure,
             logging_in=bool(LOGINS.running),
+            dial=DIALS.oldest,
         )
 
 

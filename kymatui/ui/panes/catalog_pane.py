@@ -163,6 +163,7 @@ class CatalogPane(TablePane):
             shown=len(table.rows),
             filtered=self.is_narrowed,
             namespace=app.only_namespace,
+            step=app.view.connection.step,
         )
         self.show_notice(notice)
         can = (bool(table.rows), self.is_narrowed)

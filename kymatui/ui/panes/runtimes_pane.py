@@ -202,7 +202,8 @@ class RuntimesPane(TablePane):
         total = len(reading.picture.runtimes) if reading is not None else 0
         self.show_views(tabs, self.group or every, hidden_by, total)
         picture = reading.picture if reading is not None else None
-        self.show_notice(fleet_notice(picture, self.fleet_app.fleet_view.failure, len(table.rows)))
+        view = self.fleet_app.fleet_view
+        self.show_notice(fleet_notice(picture, view.failure, len(table.rows), view.connection.step))
         self.refresh_bindings()
 
     def reason(self) -> Content:

@@ -34,8 +34,12 @@ def table_notice(
     shown: int,
     filtered: bool,
     namespace: str = "",
+    step: str = "",
 ) -> TableNotice | None:
-    """Return the notice; None where there are rows. `namespace` is the one that the table is narrowed to."""
+    """Return the notice; None where there are rows.
+
+    `namespace` is the one that the table is narrowed to, `step` what is done for the first answer.
+    """
     if failure is not None and catalog is None:
         return failure_notice(failure)
     if shown:
@@ -46,8 +50,8 @@ def table_notice(
             f"{format_count(len(catalog.rows), 'module')} hidden by the filter.",
             "esc clears the filter",
         )
-    if snapshot is None or catalog is None:
-        return TableNotice("Connecting …", tone="processing")
+    if step or snapshot is None or catalog is None:
+        return TableNotice(sanitize(f"{step or 'Connecting'} …"), tone="processing")
     if catalog.rows and namespace and not _is_loading(snapshot):
         hidden = format_count(len(catalog.rows), "module")
         body = f"No module has a module CR or manager in it; {hidden} hidden."

@@ -14,14 +14,16 @@ if TYPE_CHECKING:
     from kymatui.errors import KymatuiError
 
 
-def fleet_notice(fleet: FleetSnapshot | None, failure: KymatuiError | None, shown: int) -> TableNotice | None:
-    """Return the notice; None where there are rows."""
+def fleet_notice(
+    fleet: FleetSnapshot | None, failure: KymatuiError | None, shown: int, step: str = ""
+) -> TableNotice | None:
+    """Return the notice; None where there are rows. `step` is what is done for the first answer."""
     if failure is not None and fleet is None:
         return failure_notice(failure)
     if shown:
         return None
-    if fleet is None:
-        return TableNotice("Connecting …", tone="processing")
+    if step or fleet is None:
+        return TableNotice(sanitize(f"{step or 'Connecting'} …"), tone="processing")
     feed = fleet.feeds.get(KYMA_FEED)
     if fleet.runtimes:
         return TableNotice(
