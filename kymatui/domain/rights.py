@@ -247,7 +247,8 @@ LISTS_MISSING: Final = (
 """The end of the line about several lists that the user may not read."""
 
 
-def role_hint(action: str = "", module: str = "") -> str:
-    """Return the command that prints the Role for an action."""
-    words = (action, module) if action in ACTIONS else ()
-    return f"`{' '.join(filter(None, ('kymatui rights', *words)))}` prints the Role that allows it"
+def role_hint(*words: str) -> str:
+    """Return the command that prints the Role for an action; `words` are that action and its arguments, if known."""
+    known = words if words[:1] and words[0] in ACTIONS else ()
+    same = " with the arguments of this command" if len(known) == 1 else ""
+    return f"`{' '.join(('kymatui rights', *known))}`{same} prints the Role that allows it"

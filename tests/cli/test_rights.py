@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -156,6 +157,43 @@ def test_what_a_user_cannot_find_out_is_reported_as_unknown(
     status, out, _ = run("rights", "install", "backup-operator")
     assert status == 2
     assert "More may be missing: " in out
+
+
+READER = [
+    {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": "reader"},
+        "rules": [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list", "watch"]}],
+    },
+    {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": "reader"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "reader"},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "reader"}],
+    },
+]
+
+
+def test_the_command_that_a_refusal_names_prints_a_role(
+    world: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KUBECONFIG", str(world))
+    apply(world, READER)
+    try:
+        for verb, words in VERBS.items():
+            set_up(verb)
+            status, _, err = run(*words, "--yes", "--as", "reader")
+            advice = re.search("`kymatui (rights [^`]*)`( with the arguments of this command)? prints the Role", err)
+            assert (status != 0, advice is not None) == (True, True), (verb, err)
+            assert advice is not None
+            assert advice[1].split()[1] in (verb, "adopt")  # the upgrade adopts what kubectl installed
+            arguments = VERBS[verb][1:] if advice[2] else ()
+            status, out, err = run(*advice[1].split(), *arguments, "--as", "reader")
+            assert (status, "reader lacks" in out) == (2, True), (advice[1], out, err)
+    finally:
+        assert run("delete", "backup-operator", "--yes", "--no-backup")[0] == 0
 
 
 def test_the_action_is_checked() -> None:

@@ -21,6 +21,7 @@ PREVIEW = Preview(
     management="Not managed. kymatui installs docker-registry directly",
     warnings=("the storage of the registry grows and cannot be reduced later",),
     missing=("create ClusterRole in the whole cluster",),
+    role="`kymatui rights upgrade docker-registry` prints the Role that allows it",
     grants=("ClusterRole dr-manager grants dr-manager in the whole cluster: read all Secrets",),
     consents=(
         Consent("force", "become the owner of spec.replicas (owner: kubectl-client-side-apply)"),

@@ -392,7 +392,9 @@ async def test_without_the_right_to_patch_the_kyma_the_plan_says_so(monkeypatch:
         await person.at("keda")
         await person.types("policy istio Ignore")
         await person.sees(PlanScreen)
-        assert "missing permission: patch" in text(person.app, "#plan-words")
+        words = text(person.app, "#plan-words")
+        assert "missing permission: patch" in words
+        assert "`kymatui rights policy istio Ignore` prints the Role that allows it" in words
         await person.press("enter")
         assert isinstance(person.app.screen, PlanScreen)
 

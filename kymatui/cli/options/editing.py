@@ -85,14 +85,9 @@ def require_rights(session: Session, toggling: ClusterKymaEdits, proposal: EditP
         assert proposal.edit is not None
         raise ForbiddenError(
             f"you may not patch {proposal.edit.kyma} in {session.name}",
-            hint=_rights_hint(proposal),
+            hint=role_hint(*proposal.command),
             status=403,
         )
-
-
-def _rights_hint(proposal: EditProposal | LabelProposal) -> str:
-    toggle = getattr(proposal, "toggle", None)
-    return role_hint(toggle.verb.value, toggle.module) if toggle is not None else role_hint("label")
 
 
 def plan_json(

@@ -38,7 +38,8 @@ def deletion_text(state: DeletionState, form: str, *, cascade: bool, is_refused:
     if state.advice:
         parts.append(paragraph(f"warning: {state.advice}", form))
     parts += [paragraph(f"warning: {text}", form) for text in state.foreseen]
-    parts += [paragraph(f"missing permission: {right}", form) for right in state.missing]
+    missing = [paragraph(f"missing permission: {right}", form) for right in state.missing]
+    parts += ["\n".join(missing)] if missing else []
     if is_refused or state.refusal:
         return "\n\n".join(parts)
     if state.managed_by is ManagedBy.KYMA:

@@ -72,7 +72,9 @@ def changes_text(plan: Plan, form: str) -> str:
     parts = [draw(("ACTION", "OBJECT", "CHANGE"), rows)] if rows else []
     parts += ["\n".join(paragraph(line, form) for line in adopted)] if (adopted := _adopted(plan)) else []
     parts += ["\n".join(paragraph(line, form) for line in grant_lines(grant)) for grant in plan.grants]
-    parts += [paragraph(f"missing permission: {right}", form) for right in plan.missing]
+    parts += (
+        ["\n".join(paragraph(f"missing permission: {right}", form) for right in plan.missing)] if plan.missing else []
+    )
     parts += [paragraph(f"note: {note}", form) for note in plan.notes]
     parts += [paragraph(saved, form)] if (saved := describe_backup(plan)) else []
     return "\n\n".join(parts)

@@ -80,6 +80,13 @@ class LabelProposal(Struct, frozen=True):
     changes: tuple[ObjectRef, ...] = ()
     warnings: tuple[str, ...] = ()
 
+    @property
+    def command(self) -> tuple[str, ...]:
+        """Return the command that makes the edit: ("label", "beta=true")."""
+        names = {label: name for name, label in LABELS.items()}
+        labels = {names[label]: value for label, value in self.edit.labels.items()} if self.edit is not None else {}
+        return ("label", *(f"{name}-" if value is None else f"{name}={value}" for name, value in labels.items()))
+
 
 def label_edit(kyma: Kyma, labels: Labels) -> LabelEdit:
     """Return the edit that sets labels, or removes those with value None."""

@@ -5,7 +5,7 @@ Nothing is written here. The effects come from a second catalog, built with the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 
 from msgspec import Struct
@@ -74,6 +74,13 @@ def read_edit(verb: EditVerb, module: str, options: Mapping[str, str]) -> Module
     return ModuleEdit(verb, module, "" if channel == OWN_CHANNEL else channel, known)
 
 
+def edit_command(edits: Sequence[ModuleEdit]) -> tuple[str, ...]:
+    """Return the command that makes edits of one kind: ("channel", "istio", "fast")."""
+    first = edits[0]
+    value = edit_options(first).get(first.verb.value)  # of channel and policy, which are words of their commands
+    return (first.verb.value, *(edit.module for edit in edits), *filter(None, (value,)))
+
+
 class EditProposal(Struct, frozen=True):
     """An edit with its consequences; `edit` is None without an editable Kyma.
 
@@ -88,6 +95,10 @@ class EditProposal(Struct, frozen=True):
     effects: tuple[Effect, ...] = ()
     gone: bool = False
     known: bool = True
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        return edit_command((self.toggle,))
 
     @property
     def is_refused(self) -> bool:

@@ -70,6 +70,7 @@ class Preview(Struct, frozen=True):
     editable   whether the options can be changed
     overview   replaces the summary of the lines
     kymas      namespace/name of the Kymas that the plan edits
+    role       how to get the Role with what is missing
     """
 
     title: str
@@ -86,6 +87,7 @@ class Preview(Struct, frozen=True):
     editable: bool = False
     overview: str = ""
     kymas: tuple[str, ...] = ()
+    role: str = ""
 
     @property
     def summary(self) -> str:

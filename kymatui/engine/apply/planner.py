@@ -7,7 +7,7 @@ import json
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -182,15 +182,15 @@ class Planner:
         return _with_replaced(replace(planned, hooks=self._hooks(planned, namespaces))).concealed()
 
     def _plan(self, steps: tuple[Step, ...], note: str) -> Plan:
-        previous = self._previous
+        previous, missing = self._previous, tuple(self._missing(steps))
         return Plan(
             cluster=self._cluster.name,
             intent=self._intent,
-            steps=steps,
+            steps=tuple(replace(step, reason=_NO_RIGHT) if _is_forbidden(step, missing) else step for step in steps),
             first=previous is None or previous.first,
             made_at=self._clock.now(),
             grants=list_grants((*self._bundle.objects, *self._bundle.crds)),
-            missing=tuple(self._missing(steps)),
+            missing=missing,
             notes=(*self._bundle.notes, *deletion_notes(previous), *((note,) if note else ())),
             observed=tuple(self._observed.items()),
             inventory=previous.resource_version if previous is not None else "",
@@ -538,18 +538,27 @@ def refuse_blocked_plan(plan: Plan, run: Run) -> None:
 def plan_refusal(plan: Plan) -> RefusedError | None:
     """Return why the plan cannot be applied: blockers or missing permissions; None if it can."""
     refused = f"{plan_title(plan)} cannot be installed"
-    if plan.blockers:
-        owners = dict.fromkeys(conflict.manager for step in plan.blockers for conflict in step.conflicts)
+    blockers = [step for step in plan.blockers if not _is_forbidden(step, plan.missing)]
+    if blockers:
+        owners = dict.fromkeys(conflict.manager for step in blockers for conflict in step.conflicts)
         force = f"use --force to become the owner of the fields of {', '.join(owners)}" if owners else ""
-        return RefusedError(f"{refused}: {'; '.join(group_reasons(plan.blockers))}", hint=force, unchanged=True)
-    action, module = ("adopt" if plan.intent.adopt else plan.verb), plan.intent.module
-    return missing_rights_error(refused, plan.missing, action, module) if plan.missing else None
+        return RefusedError(f"{refused}: {'; '.join(group_reasons(blockers))}", hint=force, unchanged=True)
+    return missing_rights_error(refused, plan.missing, *plan.command) if plan.missing else None
 
 
-def missing_rights_error(refused: str, missing: Iterable[RequiredPermission], action: str, module: str) -> RefusedError:
-    """Return the refusal of an action on a module that needs permissions that the user lacks."""
+_NO_RIGHT: Final = "you may not patch it"
+
+
+def _is_forbidden(step: Step, missing: Container[RequiredPermission]) -> bool:
+    """Return whether a step is blocked only by a right that the user lacks; webhooks refuse with 403 too."""
+    needed = RequiredPermission("patch", step.ref.kind, step.ref.namespace)
+    return step.action is Action.BLOCKED and needed in missing
+
+
+def missing_rights_error(refused: str, missing: Iterable[RequiredPermission], *words: str) -> RefusedError:
+    """Return the refusal of an action that needs permissions that the user lacks; `words` are its command."""
     rights = ", ".join(map(str, missing))
-    return RefusedError(f"{refused}: you may not {rights}", hint=role_hint(action, module), unchanged=True)
+    return RefusedError(f"{refused}: you may not {rights}", hint=role_hint(*words), unchanged=True)
 
 
 def plan_title(plan: Plan) -> str:

@@ -254,6 +254,12 @@ class Plan(Struct, frozen=True):
         return "rollback" if self.intent.rollback_to else "install" if self.first else "upgrade"
 
     @property
+    def command(self) -> tuple[str, ...]:
+        """Return the command that applies it; an upgrade is named by its module alone, the others have a source."""
+        verb = "adopt" if self.intent.adopt else self.verb
+        return (verb, self.bundle.name) if verb == "upgrade" else (verb,)
+
+    @property
     def user_verb(self) -> str:
         """Return the verb for the user; an adoption is "adopt" or "adopt and upgrade"."""
         if not self.intent.adopt:

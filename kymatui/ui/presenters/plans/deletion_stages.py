@@ -10,6 +10,7 @@ from kymatui.domain.kyma.kyma_keeper import with_keeper
 from kymatui.domain.ownership import describe_objects
 from kymatui.domain.plans.backups import summarize_names
 from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine
+from kymatui.domain.rights import role_hint
 from kymatui.engine.deletion.deletion_state import (
     DeletionState,
     ManagedBy,
@@ -226,6 +227,7 @@ def preview_deletion(state: DeletionState, *, accept_unknown: bool, backup: str)
         refusals=tuple(_refusals(state, step)),
         warnings=tuple(_warnings(state, unmanages, backup)),
         missing=tuple(map(str, state.missing)),
+        role=role_hint("unmanage" if unmanages else "delete", state.module),
         consents=tuple(_consents(state, unmanages)),
         question=f"{title[:1].upper()}{title[1:]}?",
         editable=True,

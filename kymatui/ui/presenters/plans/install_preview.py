@@ -11,6 +11,7 @@ from kymatui.actions.modules.manifest import ManifestProposal
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.plans.direct_install import is_lower_version
 from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine
+from kymatui.domain.rights import role_hint
 from kymatui.engine.apply.planner import group_reasons
 from kymatui.engine.deletion.prune_plan import describe_backup
 from kymatui.engine.plans.plan import Action, FieldDiff, Plan, Step
@@ -71,6 +72,7 @@ def preview_install(
         refusals=tuple(_refusals(plans, standings)),
         warnings=(*(f"not included: {words}" for words in left_out), *_warnings(plans, standings)),
         missing=tuple(dict.fromkeys(str(right) for plan in plans for right in plan.missing)),
+        role=role_hint(*(plans[0].command[:1] if len(plans) > 1 else plans[0].command)),
         grants=tuple(_grants(plans)),
         consents=tuple(_consents(plans, standings)),
         question=f"{words[:1].upper()}{words[1:]}?",

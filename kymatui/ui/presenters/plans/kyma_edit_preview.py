@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 from kymatui.domain.catalog.effects import Effect
 from kymatui.domain.kubernetes.terminal_text import name_or_count, with_subject
 from kymatui.domain.kyma_edit.label_edit import LabelProposal
-from kymatui.domain.kyma_edit.module_edit import EditProposal, EditVerb, ModuleEdit
+from kymatui.domain.kyma_edit.module_edit import EditProposal, EditVerb, ModuleEdit, edit_command
 from kymatui.domain.ownership import describe_objects
 from kymatui.domain.plans.cluster_management import ClusterManagement, ClusterManager
 from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine
+from kymatui.domain.rights import role_hint
 
 if TYPE_CHECKING:
     from kymatui.actions.plans import Uninstall
@@ -83,6 +84,7 @@ def preview_edit(
         missing=()
         if may_write
         else tuple(sorted({f"patch {proposal.edit.kyma}" for proposal in proposals if proposal.edit})),
+        role=role_hint(*edit_command(toggles)),
         consents=(*_consents(effects), *_cascades(uninstalls)),
         question=f"{words[:1].upper()}{words[1:]}?",
         document=_document(proposals),
@@ -287,6 +289,7 @@ def preview_label(
         refusals=(*refusals, *_unchecked(uninstalls)),
         warnings=(*proposal.warnings, *_bystander(management), *_backups(uninstalls)),
         missing=() if may_write or edit is None else (f"patch {edit.kyma}",),
+        role=role_hint(*proposal.command),
         consents=(*_consents(proposal.effects), *_cascades(uninstalls)),
         question=f"{words[:1].upper()}{words[1:]}?",
         editable=True,
