@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from kymatui.domain.audit.report import audit
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.rows import ModuleRow
 from kymatui.domain.kyma.kymas import Policy
@@ -119,6 +120,10 @@ def test_what_will_go_wrong_is_known_from_fields(seen: Snapshot, expected: list[
     assert risks(seen) == expected
     problems = [one.message for one in row(seen).problems]
     assert all(one.message in problems for one in row(seen).foreseen)
+    findings = [one for one in audit(seen, NOW).findings if one.module == "mod"]
+    assert all(any(risk.message in one.message for one in findings) for risk in row(seen).foreseen)
+    about = {one.path: (one.severity, one.actor) for one in findings if one.rule.id == "module.risk"}
+    assert about == {risk.risk: (risk.severity, risk.actor) for risk in row(seen).foreseen if risk.risk in about}
 
 
 def test_7_a_reported_version_is_not_believed_against_the_workload() -> None:

@@ -62,8 +62,15 @@ ZERO = AuditRule(
     "The module's objects are not reconciled.",
     "Scale it up, or delete the module.",
 )
+RISK = AuditRule(
+    "module.risk",
+    "lifecycle-manager is known to do something unexpected with a module",
+    Severity.WARNING,
+    "It was seen to do so with the fields that the Kyma and the Manifest have now.",
+    "Do what the finding says before you change or disable the module.",
+)
 _TOLD_ELSEWHERE = (Presence.ORPHAN, Presence.CONFLICT, Presence.PARTIAL, Presence.DELETION_INTERRUPTED)
-RULES = (ERROR, WARNING, DELETING, PROCESSING, DISAGREE, ZERO)
+RULES = (ERROR, WARNING, DELETING, PROCESSING, DISAGREE, ZERO, RISK)
 
 
 def check(case: AuditInput) -> Iterator[AuditFinding]:
@@ -84,7 +91,7 @@ def check(case: AuditInput) -> Iterator[AuditFinding]:
                 row.actor,
                 level=worst_severity(rule.severity, row.reason.severity, _of_time(rule, since, case.now)),
             )
-        yield from _besides(row)
+        yield from _besides(row, row.reason.text if rule is not None else "")
 
 
 def _rule(row: ModuleRow, since: float | None, now: float) -> AuditRule | None:
@@ -107,9 +114,14 @@ def _has_waited(since: float | None, now: float, seconds: float) -> bool:
     return since is not None and now - since > seconds
 
 
-def _besides(row: ModuleRow) -> Iterator[AuditFinding]:
+def _besides(row: ModuleRow, state_message: str) -> Iterator[AuditFinding]:
+    """Yield what else is wrong with a module whose state's finding, if there is one, has that message."""
     if words := row.disagreement:
         yield AuditFinding(DISAGREE, words, row.name, str(row.manifest) if row.manifest else "", "status.state")
+    for risk in row.foreseen:
+        if risk.message not in state_message:
+            about = str(row.manifest) if row.manifest else ""
+            yield AuditFinding(RISK, risk.text, row.name, about, risk.risk.value, actor=risk.actor, level=risk.severity)
     if row.readiness is not None and row.readiness.scaled_to_zero:
         words = f"{row.manager} has no replicas"
         yield AuditFinding(ZERO, words, row.name, str(row.manager or ""), "spec.replicas", "0", actor=Actor.YOU)
