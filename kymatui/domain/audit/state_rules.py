@@ -118,7 +118,7 @@ def _besides(row: ModuleRow, state_message: str) -> Iterator[AuditFinding]:
     """Yield what else is wrong with a module whose state's finding, if there is one, has that message."""
     if words := row.disagreement:
         yield AuditFinding(DISAGREE, words, row.name, str(row.manifest) if row.manifest else "", "status.state")
-    for risk in row.foreseen:
+    for risk in row.foreseen if not row.unknown else ():  # an unread list may say otherwise
         if risk.message not in state_message:
             about = str(row.manifest) if row.manifest else ""
             yield AuditFinding(RISK, risk.text, row.name, about, risk.risk.value, actor=risk.actor, level=risk.severity)
