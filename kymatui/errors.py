@@ -107,6 +107,10 @@ class RefusedError(KymatuiError):
     exit_code = 2
 
 
+class NotInstalledError(RefusedError):
+    """The module of an upgrade is not installed."""
+
+
 class OutdatedError(RefusedError):
     """The cluster has changed since the plan was made; nothing was written."""
 

@@ -127,6 +127,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "kymatui upgrade registry-proxy --version 0.14.0",
         "kymatui upgrade docker-registry --version 0.11.0 --allow-downgrade     # back to an older version",
         "kymatui upgrade --all                   # everything outdated in one plan",
+        "kymatui upgrade --all --contexts 'prod-*' --allow-fleet-writes         # in many clusters, first one canary",
     ),
     "plan": (
         "kymatui plan registry-proxy",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Final
 
 from kymatui.domain.kubernetes.refs import split_name
@@ -28,9 +28,15 @@ if TYPE_CHECKING:
 _LISTED: Final = 30.0  # seconds in which a context has to be listed
 
 
-def listed_contexts(options: SessionOptions, entries: Mapping[str, ContextEntry]) -> ListedFleet:
-    """Return what opens the contexts of a campaign."""
-    return lambda runtimes: nullcontext(ContextCampaign(options, entries, runtimes))
+def listed_contexts(
+    options: SessionOptions, entries: Mapping[str, ContextEntry], *, edits_kymas: bool = True, writes: bool = True
+) -> ListedFleet:
+    """Return what opens the contexts of a campaign; one that only plans opens those that are read-only, too."""
+
+    def listed(runtimes: Sequence[str]) -> AbstractContextManager[ContextCampaign]:
+        return nullcontext(ContextCampaign(options, entries, runtimes, edits_kymas=edits_kymas, writes=writes))
+
+    return listed
 
 
 class ContextCampaign:
@@ -39,8 +45,16 @@ class ContextCampaign:
     has_contexts = True
     home = ALL_CONTEXTS
 
-    def __init__(self, options: SessionOptions, entries: Mapping[str, ContextEntry], runtimes: Sequence[str]) -> None:
-        self._options, self._entries = options, entries
+    def __init__(
+        self,
+        options: SessionOptions,
+        entries: Mapping[str, ContextEntry],
+        runtimes: Sequence[str],
+        *,
+        edits_kymas: bool,
+        writes: bool,
+    ) -> None:
+        self._options, self._entries, self._edits_kymas, self._writes = options, entries, edits_kymas, writes
         names = tuple(split_name(name)[1] for name in runtimes)
         self.target = ClusterTarget("", contexts=names, read_only=options.read_only)
         self._search = threading.Lock()
@@ -73,7 +87,7 @@ class ContextCampaign:
         return self._opened(entry, on_change)
 
     def _opened(self, entry: ContextEntry, on_change: Callable[[], None]) -> CatalogSession:
-        if entry.read_only:
+        if entry.read_only and self._writes:
             raise ReadOnlyError(f"context {entry.name} is read-only (configuration)")
         if entry.problem:
             raise ConfigurationError(entry.problem)
@@ -83,8 +97,9 @@ class ContextCampaign:
                 session.start(on_change)
                 if not session.wait_complete(_LISTED):
                     raise UnreachableError(f"{entry.name} was not listed within {_LISTED:g} s")
-                session.require_kyma()
-            if len(session.kymas) != 1:
+                if self._edits_kymas:
+                    session.require_kyma()
+            if self._edits_kymas and len(session.kymas) != 1:
                 raise RefusedError(f"{entry.name} has {len(session.kymas)} Kymas; edit its runtimes with --remote")
         except BaseException:
             session.close()

@@ -220,9 +220,9 @@ class ContextFleet(_NoControlPlane):
         for watch in tuple(self._watches.values()):
             watch.close()
 
-    def listed(self) -> ListedFleet:
+    def listed(self, *, edits_kymas: bool = True) -> ListedFleet:
         """Return what opens contexts for a campaign."""
-        return listed_contexts(self.options.control, self._entries)
+        return listed_contexts(self.options.control, self._entries, edits_kymas=edits_kymas)
 
     def require_kyma(self) -> None:
         """Raise nothing: a context without Kyma is a row."""

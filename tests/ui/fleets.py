@@ -275,7 +275,7 @@ class StillFleet:
     def chains(self) -> tuple[WatcherChain, ...]:
         return Parts().chains()
 
-    def listed(self) -> ListedFleet:
+    def listed(self, *, edits_kymas: bool = True) -> ListedFleet:
         return listed_fleet(self.options)
 
     def follow_objects(self, on_change: Callable[[], None]) -> StillObjects:

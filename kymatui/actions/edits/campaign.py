@@ -1,4 +1,4 @@
-"""One edit over many runtimes, carried out: planned for each, the canaries first, and no further after a failure.
+"""One change of many runtimes, carried out: planned for each, the canaries first, and no further after a failure.
 
 What is edited is read from the clusters, and what was seen to its end from a book: whoever runs the same again goes on
 where it stopped, with those first that were edited and not seen to be done.
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from kymatui.actions.session import Session
     from kymatui.domain.kyma_edit.module_edit import EditProposal, ModuleEdit
     from kymatui.domain.plans.cluster_target import ClusterTarget
+    from kymatui.engine.plans.plan import Plan
 
 
 class CampaignPort(Protocol):
@@ -82,30 +83,35 @@ ListedFleet = Callable[[Sequence[str]], AbstractContextManager[CampaignPort]]
 """Lists the control plane of these runtimes; raises what keeps it from being listed."""
 
 
-class Campaign:
-    """One toggle over the runtimes of a control plane, which are named `namespace/name`.
+class ClusterCampaign:
+    """One change of many runtimes of a control plane, which are named `namespace/name`, or of many contexts.
 
     The control plane is listed once for all of them; each runtime is asked by itself, and let go of again.
     """
 
-    def __init__(
-        self,
-        listed: ListedFleet,
-        edits_of: Callable[[Session], ClusterKymaEdits],
-        toggle: ModuleEdit,
-        pace: CampaignPace,
-        consent: UninstallConsent | None = None,
-    ) -> None:
-        """Take the control plane's lists, and what returns the edits of a runtime's session."""
-        self._listed, self._edits_of, self._toggle, self.pace = listed, edits_of, toggle, pace
-        self._consent = consent or UninstallConsent()
-        self._begun: frozenset[str] = frozenset()
+    def __init__(self, listed: ListedFleet, pace: CampaignPace) -> None:
+        self._listed, self.pace = listed, pace
         self.target: ClusterTarget | None = None
         """The control plane, once something is planned."""
         self.home = ClusterName("")
         """The same as the journal names it."""
-        self._uninstalls: dict[str, Sequence[Uninstall]] = {}
-        """What each runtime's plan showed of the modules that it uninstalls."""
+
+    def prepare(self, plane: CampaignPort) -> None:
+        """Read what the plans of all runtimes need."""
+
+    def plan_runtime(self, name: str, session: Session) -> CampaignStep:
+        """Plan one runtime. What it raises is the runtime's outcome."""
+        raise NotImplementedError
+
+    def plans_of(self, runtime: str) -> Sequence[Plan]:
+        """Return the plans of direct installations that are applied in a runtime."""
+        return ()
+
+    def change_runtime(
+        self, step: CampaignStep, session: Session, changed: threading.Event, cancel: threading.Event, journal: Journal
+    ) -> CampaignStep:
+        """Apply the plan of one runtime; return the step with its outcome. What it raises is a failure."""
+        raise NotImplementedError
 
     def plan(
         self, runtimes: Sequence[str], tell: Callable[[CampaignStep], None] = lambda _: None
@@ -123,7 +129,7 @@ class Campaign:
         with self._listed(runtimes) as plane:
             self.target = plane.target
             self.home = plane.home
-            self._begun = plane.begun(self.home, self._toggle)
+            self.prepare(plane)
             return list(_skip_repeated(_refuse_unknown(run_for_each(runtimes, planned, None, MAX_PARALLEL))))
 
     def _planned(self, plane: CampaignPort, name: str) -> CampaignStep:
@@ -134,16 +140,67 @@ class Campaign:
             return CampaignStep(name, CampaignOutcome.REFUSED if refused else CampaignOutcome.UNREACHABLE, str(error))
         try:
             name = plane.name_runtime(name, session)
-            edits = self._edits_of(session)
-            proposal = self._proposed(edits)
-            step = self._with_uninstalls(_planned_step(name, proposal), edits, proposal)
-            step = replace(step, server=session.target.server)
-            step = self._with_handover(step, edits, proposal)
-            return self._standing(step, edits, proposal) if step.outcome is CampaignOutcome.UNCHANGED else step
+            return replace(self.plan_runtime(name, session), server=session.target.server)
         except KymatuiError as error:
             return CampaignStep(name, CampaignOutcome.UNREACHABLE, str(error))
         finally:
             session.close()
+
+    def runs(self, runtimes: Sequence[str]) -> AbstractContextManager[CampaignPort]:
+        """Return the control plane for a run. Raise what keeps it from being listed."""
+        return self._listed(runtimes)
+
+    def edit(self, plane: CampaignPort, step: CampaignStep, cancel: threading.Event, journal: Journal) -> CampaignStep:
+        """Change one runtime, or follow what an earlier run changed; return the step with its outcome."""
+        if cancel.is_set():
+            return replace(step, outcome=CampaignOutcome.NOT_BEGUN)
+        changed = threading.Event()
+        try:
+            session = plane.open(step.runtime, changed.set)
+        except KymatuiError as error:
+            return replace(step, outcome=CampaignOutcome.FAILED, message=f"no changes made: {error}")
+        try:
+            return self.change_runtime(step, session, changed, cancel, journal)
+        except KymatuiError as error:
+            return replace(step, outcome=CampaignOutcome.FAILED, message=str(error))
+        finally:
+            session.close()
+
+
+class Campaign(ClusterCampaign):
+    """One edit of the Kymas of many runtimes."""
+
+    def __init__(
+        self,
+        listed: ListedFleet,
+        edits_of: Callable[[Session], ClusterKymaEdits],
+        toggle: ModuleEdit,
+        pace: CampaignPace,
+        consent: UninstallConsent | None = None,
+    ) -> None:
+        """Take the control plane's lists, and what returns the edits of a runtime's session."""
+        super().__init__(listed, pace)
+        self._edits_of, self._toggle = edits_of, toggle
+        self._consent = consent or UninstallConsent()
+        self._begun: frozenset[str] = frozenset()
+        self._uninstalls: dict[str, Sequence[Uninstall]] = {}
+        """What each runtime's plan showed of the modules that it uninstalls."""
+
+    def prepare(self, plane: CampaignPort) -> None:
+        self._begun = plane.begun(self.home, self._toggle)
+
+    def plan_runtime(self, name: str, session: Session) -> CampaignStep:
+        edits = self._edits_of(session)
+        proposal = self._proposed(edits)
+        step = self._with_uninstalls(_planned_step(name, proposal), edits, proposal)
+        step = self._with_handover(step, edits, proposal)
+        return self._standing(step, edits, proposal) if step.outcome is CampaignOutcome.UNCHANGED else step
+
+    def change_runtime(
+        self, step: CampaignStep, session: Session, changed: threading.Event, cancel: threading.Event, journal: Journal
+    ) -> CampaignStep:
+        run = self._followed if step.outcome is CampaignOutcome.UNDER_WAY else self._run
+        return run(step, self._edits_of(session), changed, cancel, journal)
 
     def _with_uninstalls(self, step: CampaignStep, edits: ClusterKymaEdits, proposal: EditProposal) -> CampaignStep:
         """Add what has to be deleted before modules go; refuse if that, or reading it, is not allowed."""
@@ -185,27 +242,6 @@ class Campaign:
         if step.runtime in self._begun and self.pace.wait:
             return replace(step, outcome=CampaignOutcome.UNDER_WAY, message=f"edited by an earlier run; {now.message}")
         return replace(step, message=f"{step.message}; {now.message}")
-
-    def runs(self, runtimes: Sequence[str]) -> AbstractContextManager[CampaignPort]:
-        """Return the control plane for a run. Raise what keeps it from being listed."""
-        return self._listed(runtimes)
-
-    def edit(self, plane: CampaignPort, step: CampaignStep, cancel: threading.Event, journal: Journal) -> CampaignStep:
-        """Edit one runtime, or follow what an earlier run edited; return the step with its outcome."""
-        if cancel.is_set():
-            return replace(step, outcome=CampaignOutcome.NOT_BEGUN)
-        changed = threading.Event()
-        try:
-            session = plane.open(step.runtime, changed.set)
-        except KymatuiError as error:
-            return replace(step, outcome=CampaignOutcome.FAILED, message=f"no changes made: {error}")
-        try:
-            run = self._followed if step.outcome is CampaignOutcome.UNDER_WAY else self._run
-            return run(step, self._edits_of(session), changed, cancel, journal)
-        except KymatuiError as error:
-            return replace(step, outcome=CampaignOutcome.FAILED, message=str(error))
-        finally:
-            session.close()
 
     def _followed(
         self,
@@ -317,12 +353,12 @@ def campaign_steps(items: Sequence[CampaignItem]) -> list[CampaignStep]:
 
 
 class CampaignEdit(Verb[CampaignStep, CampaignStep]):
-    """The edit of each runtime: the canaries first, and no further after a failure.
+    """The change of each runtime: the canaries first, and no further after a failure.
 
     `ended` gets each runtime with its outcome, in any thread.
     """
 
-    def __init__(self, campaign: Campaign, ended: Callable[[CampaignStep], None]) -> None:
+    def __init__(self, campaign: ClusterCampaign, ended: Callable[[CampaignStep], None]) -> None:
         self._campaign, self._ended = campaign, ended
         self._plane: CampaignPort | None = None
 

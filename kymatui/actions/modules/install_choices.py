@@ -187,7 +187,7 @@ class InstallAction:
             return InstallRequest(known.name, source, known.chosen_namespace)
 
         selection = _choices(list(outdated), choice, lambda key: key[0])
-        others = [f"{skipped.name} {skipped.version}".rstrip() + f": {skipped.reason}" for skipped in survey.left_out]
+        others = [skipped.message for skipped in survey.left_out]
         return InstallSelection(
             selection.requests, (*selection.left_out, *others), "all directly installed modules are up to date"
         )

@@ -47,7 +47,7 @@ from kymatui.engine.jobs.run import Progress, Run, RunLimits, SystemClock
 from kymatui.engine.plans.plan import Intent, Plan
 from kymatui.engine.sources.artifact_store import ArtifactStore
 from kymatui.engine.sources.chart_source import LoadedChart
-from kymatui.errors import ConfigurationError, RefusedError, UnknownNameError, UsageError
+from kymatui.errors import ConfigurationError, NotInstalledError, RefusedError, UnknownNameError, UsageError
 from kymatui.ocm.errors import SignatureError
 
 
@@ -160,7 +160,7 @@ def _adopting(port: InstallPort, request: InstallRequest, intent: Intent) -> Int
     if row is None or row.presence in (Presence.NOT_INSTALLED, Presence.ORPHAN):
         if request.adoption is Adoption.IF_PRESENT:
             return intent
-        raise RefusedError(f"{name} is not installed", hint=f"run `kymatui install {name}`")
+        raise NotInstalledError(f"{name} is not installed", hint=f"run `kymatui install {name}`")
     return adopt_intent(intent, row, _shelf(port), port.blobs)
 
 

@@ -62,6 +62,10 @@ class SkippedUpgrade(Struct, frozen=True):
     version: str
     reason: str
 
+    @property
+    def message(self) -> str:
+        return f"{self.name} {self.version}".rstrip() + f": {self.reason}"
+
 
 class UpgradeSurvey(Struct, frozen=True):
     """Everything that kymatui has installed: what is outdated, and what nobody can tell of."""

@@ -42,7 +42,8 @@ class OptionForm(Enum):
 
 _FLAG, _TEXT, _FILE, _ADDRESS = OptionForm.FLAG, OptionForm.TEXT, OptionForm.FILE, OptionForm.ADDRESS
 _UNINSTALLS: Final = {"cascade": _FLAG, "accept_unknown": _FLAG, "no_backup": _FLAG, "backup": _FILE}
-_EDITS: Final = {**_UNINSTALLS, "canaries": OptionForm.NUMBER, "at_once": OptionForm.NUMBER}
+_PACE: Final = {"canaries": OptionForm.NUMBER, "at_once": OptionForm.NUMBER}
+_EDITS: Final = {**_UNINSTALLS, **_PACE}
 _INSTALLS: Final = {
     **dict.fromkeys(("version", "policy", "signature", "issuer", "registry", "namespace"), _TEXT),
     **dict.fromkeys(("file", "chart", "kustomize", "component", "repo"), _ADDRESS),
@@ -67,7 +68,8 @@ _FORMS: Final[Mapping[str, Mapping[str, OptionForm]]] = {
     "delete": {**_UNINSTALLS, "delete_crds": _FLAG, "way": _TEXT, "namespace": _TEXT},
     **dict.fromkeys(("enable", "disable", "channel", "manage", "unmanage", "policy"), _EDITS),
     "label": {**_UNINSTALLS, "labels": OptionForm.WORDS},
-    **dict.fromkeys(("install", "upgrade", "adopt"), _INSTALLS),
+    **dict.fromkeys(("install", "adopt"), _INSTALLS),
+    "upgrade": {**_INSTALLS, **_PACE},
     "apply": {"plan": _FILE},
     "manifest": {"version": _TEXT, "force": _FLAG, "allow_downgrade": _FLAG},
     "restore": {"file": _ADDRESS},

@@ -59,17 +59,7 @@ class InstallView(_View):
     ) -> None:
         super().__init__(target, args, cluster, is_list=is_list)
         self.kind, self._verb, self.undone = kind or verb, verb, f"not {_DONE[verb]}"
-        self.further_fields = {
-            "leftOut": [
-                {
-                    "name": upgrade.name,
-                    "namespace": upgrade.namespace,
-                    "version": upgrade.version or None,
-                    "reason": upgrade.reason,
-                }
-                for upgrade in left_out
-            ]
-        }
+        self.further_fields = {"leftOut": left_out_json(left_out)}
 
     def summary(self, items: Sequence[InstallItem]) -> str:
         """Return the summary of all plans, and how many modules are refused."""
@@ -144,6 +134,18 @@ class InstallView(_View):
         if isinstance(error, NotReadyError) and items[0].work is Work.WAIT:
             return PartlyDoneError(f"no changes to apply; {error}", hint=error.hint)
         return error
+
+
+def left_out_json(left_out: Sequence[SkippedUpgrade]) -> list[dict[str, str | None]]:
+    return [
+        {
+            "name": upgrade.name,
+            "namespace": upgrade.namespace,
+            "version": upgrade.version or None,
+            "reason": upgrade.reason,
+        }
+        for upgrade in left_out
+    ]
 
 
 def _result_line(plan: Plan, outcome: ApplyOutcome) -> str:

@@ -28,6 +28,7 @@ class CampaignOutcome(StrEnum):
     REFUSED = "refused"
     UNREACHABLE = "unreachable"
     DONE = "done"
+    PARTLY = "partly done"  # what could be planned is done, and the rest of its plan was refused
     STAYS = "not downgraded"  # edited, and lifecycle-manager keeps the version: it never downgrades
     ACCEPTED = "accepted"  # edited, without waiting for the result
     FAILED = "failed"
@@ -143,6 +144,15 @@ def job_runtimes(steps: Sequence[CampaignStep], *, is_resumed: bool) -> list[str
     Those that a first plan leaves out are not part of it; those that a resumed job cannot edit yet stay in it.
     """
     return [step.runtime for step in steps if step.is_ahead or (is_resumed and not step.is_good)]
+
+
+class CampaignChange(Struct, frozen=True):
+    """What a campaign changes, as journals, questions and documents have it; `words` are in lower case."""
+
+    kind: str
+    modules: tuple[str, ...]
+    options: Mapping[str, str]
+    words: str
 
 
 class CampaignPace(Struct, frozen=True):

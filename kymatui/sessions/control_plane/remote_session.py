@@ -132,7 +132,7 @@ class RemoteSession:
             self._rules[namespace] = read_controller_rules(self.home, namespace, self.options.control)
         return self._rules[namespace]
 
-    def listed(self) -> ListedFleet:
+    def listed(self, *, edits_kymas: bool = True) -> ListedFleet:
         """Return what lists the control plane for a campaign."""
         return listed_fleet(self.options)
 

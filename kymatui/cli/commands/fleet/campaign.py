@@ -15,28 +15,40 @@ def add_fleet_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("edit several runtimes of a control plane, or several contexts")
     add_contexts(group, "edit the clusters of these contexts of the kubeconfig")
     group.add_argument("--fleet", action="store_true", help="edit all runtimes that the options below select")
-    group.add_argument(
-        "--allow-fleet-writes", action="store_true", help="allow edits; without it, only the plan is displayed"
-    )
     add_fleet_filters(group, has_channel="--channel" in parser._option_string_actions)
+    add_pace(group)
+
+
+def add_pace(group: argparse._ActionsContainer) -> None:
+    """Add the consent to change several clusters, and at which pace."""
+    group.add_argument(
+        "--allow-fleet-writes", action="store_true", help="allow changes; without it, only the plan is displayed"
+    )
     group.add_argument(
         "--canaries",
         type=int,
         default=1,
         metavar="N",
-        help="number to edit first, one by one (default: 1)",
+        help="number to change first, one by one (default: 1)",
     )
     group.add_argument(
         "--at-once",
         type=int,
         default=4,
         metavar="N",
-        help="number to edit in parallel after the canaries (default: 4)",
+        help="number to change in parallel after the canaries (default: 4)",
     )
 
 
 _WITHOUT_FLEET: Final = {"selector": "", "drifting": False, "allow_fleet_writes": False, "canaries": 1, "at_once": 4}
 _SELECTING: Final = dict.fromkeys((*FILTERS, *_WITHOUT_FLEET))
+
+
+def refuse_pace(args: argparse.Namespace) -> None:
+    """Raise UsageError for an option of `add_pace` without `--contexts`."""
+    for name in () if uses_contexts(args) else ("allow_fleet_writes", "canaries", "at_once"):
+        if getattr(args, name, _WITHOUT_FLEET[name]) != _WITHOUT_FLEET[name]:
+            raise UsageError(f"--{name.replace('_', '-')} needs --contexts")
 
 
 def refuse_fleet_options(args: argparse.Namespace) -> None:

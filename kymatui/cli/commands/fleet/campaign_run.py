@@ -11,8 +11,10 @@ from kymatui.actions.edits.campaign import (
     Campaign,
     CampaignEdit,
     CampaignItem,
+    ClusterCampaign,
     ListedFleet,
     campaign_item,
+    campaign_steps,
     campaign_target,
 )
 from kymatui.cli.cluster_options import uses_contexts
@@ -32,6 +34,7 @@ from kymatui.cli.output.printing import markdown, paragraph, print_line, print_m
 from kymatui.cli.session_arguments import remote_options_of
 from kymatui.domain.fleet.campaigns import (
     MAX_PARALLEL,
+    CampaignChange,
     CampaignOutcome,
     CampaignPace,
     CampaignStep,
@@ -43,7 +46,7 @@ from kymatui.domain.fleet.campaigns import (
     subject_of,
     summarize_campaign,
 )
-from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.kubernetes.terminal_text import sanitize, to_sentence
 from kymatui.domain.kyma_edit.module_edit import edit_options
 from kymatui.domain.plans.jobs import RUNTIMES
 from kymatui.engine.jobs.job_records import join_runtimes
@@ -53,7 +56,7 @@ from kymatui.sessions.control_plane.campaign_fleet import listed_fleet
 from kymatui.sessions.deletions import edits_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from kymatui.domain.kyma_edit.module_edit import ModuleEdit
     from kymatui.domain.plans.cluster_target import ClusterTarget
@@ -68,32 +71,60 @@ _HEADER = ("SERVER", "OUTCOME", "FIELD", "BEFORE", "AFTER", "EFFECT")
 
 
 def edit_fleet(args: argparse.Namespace, toggle: ModuleEdit) -> int:
-    """Plan, ask, and edit; stop at the first failure. The same words go on where it stopped."""
+    """Edit the Kymas of runtimes or contexts as `run_campaign` does."""
+    pace = pace_of(args)
+    with no_changes_on_interrupt():
+        listed, names, options = selected_contexts(args) if uses_contexts(args) else _selected_runtimes(args)
+        campaign = Campaign(listed, edits_of, toggle, pace, consent_of(args))
+        words = action_words([toggle])
+        words = f"{words[:1].lower()}{words[1:]}"
+        change = CampaignChange(toggle.verb.value, (toggle.module,), edit_options(toggle), words)
+
+        def refuse_unknown() -> None:
+            if options is not None:
+                require_in_fleet(options, [toggle.module], [toggle.channel] if toggle.channel else [])
+
+        return run_campaign(args, campaign, names, change, CampaignView, refuse_unknown)
+
+
+def pace_of(args: argparse.Namespace) -> CampaignPace:
     if not 1 <= args.at_once <= MAX_PARALLEL or args.canaries < 0:
         raise UsageError(f"--at-once must be from 1 to {MAX_PARALLEL}, --canaries 0 or more")
-    with no_changes_on_interrupt():
-        pace = CampaignPace(args.canaries, args.at_once, args.wait, args.timeout)
-        listed, names, options = _selected(args)
-        campaign = Campaign(listed, edits_of, toggle, pace, consent_of(args))
-        steps = campaign.plan(names)
-        items = [campaign_item(step) for step in steps]
-        target = campaign.target
-        assert target is not None
-        if options is not None and all(item.refusal for item in items):
-            require_in_fleet(options, [toggle.module], [toggle.channel] if toggle.channel else [])
-        is_resumed = getattr(args, "resumed_job", None) is not None
-        view = CampaignView(target, args, toggle, job_runtimes(steps, is_resumed=is_resumed))
-        renderer = renderer_of(view, lambda: campaign.home)
-        return run_batch(items, CampaignEdit(campaign, _print_step), renderer, dry_run=args.dry_run, skips_refused=True)
+    return CampaignPace(args.canaries, args.at_once, args.wait, args.timeout)
 
 
-def _selected(args: argparse.Namespace) -> tuple[ListedFleet, Sequence[str], SessionOptions | None]:
-    """Return what opens the contexts or runtimes of a command line, their names, and the control plane of runtimes."""
+def run_campaign(
+    args: argparse.Namespace,
+    campaign: ClusterCampaign,
+    names: Sequence[str],
+    change: CampaignChange,
+    view_of: Callable[[ClusterTarget, argparse.Namespace, CampaignChange, Sequence[str]], CampaignView],
+    refuse_unknown: Callable[[], None] = lambda: None,
+) -> int:
+    """Plan, ask, and change; stop at the first failure. The same words go on where it stopped."""
+    steps = campaign.plan(names)
+    items = [campaign_item(step) for step in steps]
+    target = campaign.target
+    assert target is not None
+    if all(item.refusal for item in items):
+        refuse_unknown()
+    is_resumed = getattr(args, "resumed_job", None) is not None
+    renderer = renderer_of(
+        view_of(target, args, change, job_runtimes(steps, is_resumed=is_resumed)), lambda: campaign.home
+    )
+    return run_batch(items, CampaignEdit(campaign, _print_step), renderer, dry_run=args.dry_run, skips_refused=True)
+
+
+def selected_contexts(args: argparse.Namespace, **how: bool) -> tuple[ListedFleet, Sequence[str], None]:
+    """Return what opens the contexts of a command line, and their names; `how` as of `listed_contexts`."""
     resumed: JobRecord | None = getattr(args, "resumed_job", None)
-    if uses_contexts(args):
-        session_options, known, chosen = chosen_contexts(args)
-        names = resumed.runtimes if resumed is not None else [f"/{entry.name}" for entry in chosen]
-        return listed_contexts(session_options, {entry.name: entry for entry in known}), names, None
+    session_options, known, chosen = chosen_contexts(args)
+    names = resumed.runtimes if resumed is not None else [f"/{entry.name}" for entry in chosen]
+    return listed_contexts(session_options, {entry.name: entry for entry in known}, **how), names, None
+
+
+def _selected_runtimes(args: argparse.Namespace) -> tuple[ListedFleet, Sequence[str], SessionOptions]:
+    """Return what opens the runtimes of a command line, their names, and their control plane."""
     options, _ = remote_options_of(args)
     if options.by_hand is not None or options.runtime:
         raise UsageError(
@@ -125,20 +156,20 @@ class CampaignView(_View):
     """A campaign in words and as a document."""
 
     def __init__(
-        self, target: ClusterTarget, args: argparse.Namespace, toggle: ModuleEdit, runtimes: Sequence[str]
+        self, target: ClusterTarget, args: argparse.Namespace, change: CampaignChange, runtimes: Sequence[str]
     ) -> None:
         super().__init__(target, args, target.name, is_list=True)
-        self.kind, self._toggle, self._runtimes = toggle.verb.value, toggle, runtimes
+        self.kind, self._change, self._runtimes = change.kind, change, runtimes
 
     def target(self, items: Sequence[CampaignItem]) -> ClusterTarget:
         """Return the control plane, or the contexts of these items."""
-        return campaign_target(self._target, _steps(items))
+        return campaign_target(self._target, campaign_steps(items))
 
     def summary(self, items: Sequence[CampaignItem]) -> str:
-        return summarize_campaign(_steps(items))
+        return summarize_campaign(campaign_steps(items))
 
     def parts(self, items: Sequence[CampaignItem], form: str) -> Iterator[str]:
-        steps = _steps(items)
+        steps = campaign_steps(items)
         head = (subject_of(steps).upper(), *_HEADER)
         yield (markdown if form == "md" else table)(head, [row for step in steps for row in _rows(step)])
         yield from dict.fromkeys(paragraph(f"warning: {text}", form) for step in steps for text in step.warnings)
@@ -152,42 +183,38 @@ class CampaignView(_View):
     def notices(self, items: Sequence[CampaignItem]) -> list[str]:
         """Return the order of the runtimes, and what stops the campaign."""
         pending = [item for item in items if item.is_pending]
-        return [order] if (order := _order(_steps(pending), self.args)) else []
+        return [order] if (order := _order(campaign_steps(pending), self.args)) else []
 
     def document(self, items: Sequence[CampaignItem], outcome: str) -> dict[str, Any]:
-        return _json(_steps(items), self._toggle)
+        return _json(campaign_steps(items), self._change)
 
     def question(self, items: Sequence[CampaignItem]) -> BatchQuestion:
         """Return what is asked. Raise RefusedError without the option that allows it."""
         if not self.args.allow_fleet_writes:
             raise RefusedError(
-                f"edits of several {subject_of(_steps(items))}s need --allow-fleet-writes; no changes made",
+                f"edits of several {subject_of(campaign_steps(items))}s need --allow-fleet-writes; no changes made",
                 hint="--dry-run displays only the plan",
             )
-        steps = _steps(items)
+        steps = campaign_steps(items)
         planned = sum(step.outcome is CampaignOutcome.PLANNED for step in steps)
         is_named = bool(self._target.contexts)  # by the question, which names its target
         many = "" if is_named else count_subjects(steps, planned or len(items))
-        words, every = action_words([self._toggle]), count_subjects(steps)
-        action = " in ".join(filter(None, (words, many))) if planned else f"Wait for {many or 'the edit'}"
+        words = self._change.words
+        action = " in ".join(filter(None, (to_sentence(words), many))) if planned else f"Wait for {many or 'the edit'}"
         return BatchQuestion(
             action,
-            modules=(self._toggle.module,),
-            options={**edit_options(self._toggle), RUNTIMES: join_runtimes(self._runtimes)},
-            title=f"{words[:1].lower()}{words[1:]} in {every}",
+            modules=self._change.modules,
+            options={**self._change.options, RUNTIMES: join_runtimes(self._runtimes)},
+            title=f"{words} in {count_subjects(steps)}",
         )
 
     def refusal(self, items: Sequence[CampaignItem]) -> KymatuiError:
-        return _left_out(_steps(items))
+        return _left_out(campaign_steps(items))
 
     def failure(self, items: Sequence[CampaignItem]) -> KymatuiError:
         if not any(item.result for item in items):
-            return _left_out(_steps(items))
-        return PartlyDoneError(format_outcomes(_steps(items)), hint=remaining_hint(_steps(items)))
-
-
-def _steps(items: Sequence[CampaignItem]) -> list[CampaignStep]:
-    return [item.result or item.required_plan for item in items]
+            return _left_out(campaign_steps(items))
+        return PartlyDoneError(format_outcomes(campaign_steps(items)), hint=remaining_hint(campaign_steps(items)))
 
 
 def _order(steps: Sequence[CampaignStep], args: argparse.Namespace) -> str:
@@ -232,10 +259,10 @@ def _rows(step: CampaignStep) -> list[tuple[str, ...]]:
     ]
 
 
-def _json(steps: Sequence[CampaignStep], toggle: ModuleEdit) -> dict[str, Any]:
+def _json(steps: Sequence[CampaignStep], change: CampaignChange) -> dict[str, Any]:
     return {
-        "module": toggle.module,
-        "verb": toggle.verb.value,
+        "module": ", ".join(change.modules) or None,
+        "verb": change.kind,
         "counts": {outcome.value: number for outcome, number in count_outcomes(steps).items()},
         f"{subject_of(steps)}s": [
             {

@@ -8,8 +8,9 @@ from msgspec import Struct
 
 from kymatui.actions.modules.install_plan import Adoption
 from kymatui.cli.cluster_options import add_contexts, uses_contexts
+from kymatui.cli.commands.fleet.campaign import add_pace, refuse_pace
 from kymatui.cli.commands.modules.install_run import install_modules, refuse_words_for_one
-from kymatui.cli.commands.modules.upgrade import recorded_source, upgrade_all
+from kymatui.cli.commands.modules.upgrade import recorded_sources, upgrade_all
 from kymatui.cli.options.direct_install import CommandContext, add_intent, add_running, add_source, open_context
 from kymatui.cli.options.registry_options import component_source
 from kymatui.cli.options.unknown_names import refuse_versions
@@ -29,7 +30,9 @@ class InstallCommand(Struct, frozen=True):
         if self.upgrade:
             parser.add_argument("--all", action="store_true", help="upgrade everything that is outdated, in one plan")
             parser.add_argument("--devel", action="store_true", help="also upgrade to pre-releases")
-            add_contexts(parser, "with --dry-run: plan for these contexts of the kubeconfig")
+            group = parser.add_argument_group("upgrade several contexts")
+            add_contexts(group, "upgrade in the clusters of these contexts of the kubeconfig")
+            add_pace(group)
         add_source(parser)
         add_intent(parser)
         add_running(parser)
@@ -43,17 +46,15 @@ class InstallCommand(Struct, frozen=True):
             raise UsageError(
                 "use either module names or --all", hint="run `kymatui upgrade NAME` or `kymatui upgrade --all`"
             )
+        refuse_pace(args)
         if not names and not every:
             raise UsageError("no module or release given", hint="run `kymatui install NAME`")
         refuse_words_for_one(args, names)
         refuse_versions(names, f"run `kymatui {'upgrade' if self.upgrade else 'install'} NAME --version VERSION`")
         if uses_contexts(args):
-            if not args.dry_run:
-                hint = "add --dry-run; run `kymatui upgrade --context NAME` for each context"
-                raise UsageError("--contexts prints plans, and upgrades nothing", hint=hint)
-            from kymatui.cli.options.contexts import print_each
+            from kymatui.cli.commands.modules.upgrade_contexts import upgrade_contexts
 
-            return print_each(args, lambda own, session: self._run(CommandContext(own, session, ""), names))
+            return upgrade_contexts(args, names)
         with open_context(args, once=args.dry_run) as context:
             return self._run(context, names)
 
@@ -62,8 +63,7 @@ class InstallCommand(Struct, frozen=True):
             return upgrade_all(context)
         if not self.upgrade:
             return install_modules(context, "install", [(name, context.source, context.namespace) for name in names])
-        sources = [(name, *recorded_source(context, name)) for name in names]
-        return install_modules(context, "upgrade", sources, Adoption.UPGRADE)
+        return install_modules(context, "upgrade", recorded_sources(context, names), Adoption.UPGRADE)
 
 
 INSTALL, UPGRADE = InstallCommand(), InstallCommand(upgrade=True)

@@ -46,6 +46,14 @@ def install_modules(
     adoption: Adoption = Adoption.NEVER,
 ) -> int:
     """Run `verb` (install, upgrade or adopt) for modules, each with its source and namespace. Return the status."""
+    requests = install_requests(context, named, adoption)
+    return apply_installs(context, verb, plan_installs(context.port, requests), requests)
+
+
+def install_requests(
+    context: CommandContext, named: Iterable[tuple[str, ModuleSource, str]], adoption: Adoption
+) -> dict[str, InstallRequest]:
+    """Return what a command line wants of each module; of an interrupted one with the values that it has written."""
     requests = {name: install_request(context, name, source, namespace, adoption) for name, source, namespace in named}
     if resumed := getattr(context.args, "resumed_job", None):
         has_others = VALUES_LEFT_OUT in resumed.heading.options
@@ -53,7 +61,7 @@ def install_modules(
             name: with_interrupted_values(context.port, request, has_others=has_others)
             for name, request in requests.items()
         }
-    return apply_installs(context, verb, plan_installs(context.port, requests), requests)
+    return requests
 
 
 def apply_installs(

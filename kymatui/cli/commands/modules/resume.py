@@ -32,7 +32,7 @@ class ResumeCommand:
         parser.add_argument("job", metavar="JOB", nargs="?", default="", help=what)
         parser.add_argument("--list", action="store_true", help="list the interrupted jobs of all clusters")
         parser.add_argument(
-            "--contexts", action="store_const", const=[], help="continue an edit of several contexts of the kubeconfig"
+            "--contexts", action="store_const", const=[], help="continue a change of several contexts of the kubeconfig"
         )
         parser.add_argument(
             "--allow-fleet-writes", action="store_true", help="allow edits of several runtimes to continue"

@@ -13,16 +13,35 @@ from kymatui.engine.cluster.request_scope import optional_requests
 from kymatui.errors import ForbiddenError, RefusedError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kymatui.actions.modules.install_plan import InstallRequest
     from kymatui.actions.modules.module_sources import ModuleSource
+    from kymatui.actions.modules.upgrade import SkippedUpgrade
     from kymatui.domain.inventories import Inventory
 
 
 def upgrade_all(context: CommandContext) -> int:
-    """Return modules of the catalog, and charts whose place can be asked; what is left out is named with the reason."""
+    """Upgrade what is outdated as one plan; what is left out is named with the reason."""
     from kymatui.actions.modules.install import plan_installs
+    from kymatui.cli.commands.modules.install_run import apply_installs
+
+    requests, left_out = outdated_modules(context)
+    for skipped in left_out:
+        where = f" in {skipped.namespace}" if skipped.namespace else ""
+        print_line(f"skipped: {skipped.name} {skipped.version}".rstrip() + f"{where}: {skipped.reason}", sys.stderr)
+    if not requests and context.args.output in ("table", "md"):
+        far = f" ({len(left_out)} skipped)" if left_out else ""
+        print_line(f"no directly installed module is outdated{far}")
+        return 0
+    items = plan_installs(context.port, requests)
+    return apply_installs(context, "upgrade", items, requests, everything=True, left_out=left_out)
+
+
+def outdated_modules(context: CommandContext) -> tuple[dict[str, InstallRequest], Sequence[SkippedUpgrade]]:
+    """Return modules of the catalog and charts whose place can be asked, by the names of their items; and the rest."""
     from kymatui.actions.modules.install_plan import Adoption
     from kymatui.actions.modules.upgrade import survey_upgrades
-    from kymatui.cli.commands.modules.install_run import apply_installs
 
     args = context.args
     survey = survey_upgrades(
@@ -33,9 +52,6 @@ def upgrade_all(context: CommandContext) -> int:
         devel=args.devel,
         direct=args.direct,
     )
-    for skipped in survey.left_out:
-        where = f" in {skipped.namespace}" if skipped.namespace else ""
-        print_line(f"skipped: {skipped.name} {skipped.version}".rstrip() + f"{where}: {skipped.reason}", sys.stderr)
     names = [module.name for module in survey.outdated]
     requests = {}
     for new in survey.outdated:
@@ -44,12 +60,7 @@ def upgrade_all(context: CommandContext) -> int:
         source = replace(new.source, keeps_values=args.keeps_values, checks_values=not args.skip_schema_validation)
         namespace = known.chosen_namespace if known is not None else ""
         requests[shown] = install_request(context, new.name, source, namespace, Adoption.UPGRADE)
-    if not requests and args.output in ("table", "md"):
-        far = f" ({len(survey.left_out)} skipped)" if survey.left_out else ""
-        print_line(f"no directly installed module is outdated{far}")
-        return 0
-    items = plan_installs(context.port, requests)
-    return apply_installs(context, "upgrade", items, requests, everything=True, left_out=survey.left_out)
+    return requests, survey.left_out
 
 
 def find_installed_as(context: CommandContext, name: str) -> Inventory | None:
@@ -62,8 +73,12 @@ def find_installed_as(context: CommandContext, name: str) -> Inventory | None:
     return inventory
 
 
+def recorded_sources(context: CommandContext, names: Sequence[str]) -> list[tuple[str, ModuleSource, str]]:
+    """Return the source of each upgrade and its namespace, by the options and the record of the installation."""
+    return [(name, *recorded_source(context, name)) for name in names]
+
+
 def recorded_source(context: CommandContext, name: str) -> tuple[ModuleSource, str]:
-    """Return the source of an upgrade and its namespace, by the options and the record of the installation."""
     from kymatui.actions.modules.upgrade import newest_source
 
     source, args = context.source, context.args

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final
 
 from kymatui.domain.fleet.campaigns import (
     CampaignOutcome,
@@ -14,27 +14,39 @@ from kymatui.domain.fleet.campaigns import (
     summarize_campaign,
 )
 from kymatui.domain.kubernetes.terminal_text import format_count
-from kymatui.domain.kyma_edit.module_edit import ModuleEdit
 from kymatui.domain.ownership import describe_objects
 from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine
-from kymatui.ui.presenters.plans import kyma_edit_preview
+from kymatui.ui.presenters.plans import install_preview
+
+if TYPE_CHECKING:
+    from kymatui.domain.fleet.campaigns import CampaignPace
+    from kymatui.engine.plans.plan import Plan
 
 _MARKS = {CampaignOutcome.UNDER_WAY: PlannedChange.SAME, CampaignOutcome.UNCHANGED: PlannedChange.SAME}
 _NAMED: Final = 3  # runtimes that a line names; the others are counted
 
 
-def campaign_title(toggle: ModuleEdit, steps: Sequence[CampaignStep], number: int) -> str:
+def campaign_title(words: str, steps: Sequence[CampaignStep], number: int) -> str:
     """Return a title such as `move istio to channel fast, 12 runtimes`."""
-    return f"{kyma_edit_preview.edit_title([toggle])}, {count_subjects(steps, number)}"
+    return f"{words}, {count_subjects(steps, number)}"
 
 
-def preview_campaign(steps: Sequence[CampaignStep], toggle: ModuleEdit, canaries: int, at_once: int) -> Preview:
-    """Return one line per runtime: edited runtimes in their order, then the others with the reason."""
+def preview_campaign(
+    steps: Sequence[CampaignStep],
+    title: str,
+    pace: CampaignPace,
+    plans_of: Callable[[str], Sequence[Plan]] = lambda _: (),
+) -> Preview:
+    """Return one line per runtime: edited runtimes in their order, then the others with the reason.
+
+    `plans_of` returns the direct installations in a runtime, of which the line displays each object that changes.
+    """
+    canaries, at_once = pace.canaries, pace.at_once
     begun = [step for step in steps if step.outcome is CampaignOutcome.UNDER_WAY]
     planned = [step for step in steps if step.outcome is CampaignOutcome.PLANNED]
     others = [step for step in steps if not step.is_ahead]
-    lines = [_planned(step, canary=number < canaries) for number, step in enumerate(planned)]
-    words = campaign_title(toggle, steps, len(planned))
+    lines = [_planned(step, plans_of(step.runtime), canary=number < canaries) for number, step in enumerate(planned)]
+    words = campaign_title(title, steps, len(planned))
     return Preview(
         words,
         lines=(*map(_left_out, begun), *lines, *map(_left_out, others)),
@@ -47,7 +59,7 @@ def preview_campaign(steps: Sequence[CampaignStep], toggle: ModuleEdit, canaries
     )
 
 
-def _planned(step: CampaignStep, *, canary: bool) -> PreviewLine:
+def _planned(step: CampaignStep, plans: Sequence[Plan], *, canary: bool) -> PreviewLine:
     count = len(step.blocking)
     first = [f"deletes {format_count(count, 'object')} first"] if count else []
     note = "; ".join([*step.effects, *first]) or "no other effect"
@@ -60,6 +72,12 @@ def _planned(step: CampaignStep, *, canary: bool) -> PreviewLine:
             for line in (f"  {field}", *((f"- {before}",) if before else ()), *((f"+ {after}",) if after else ()))
         )
         + tuple(f"- {owned.name}" for owned in step.blocking)
+        + tuple(
+            line
+            for plan in plans
+            for change in plan.writes
+            for line in (f"  {change.action.value} {change.ref}", *install_preview.object_diff(change))
+        )
     )
     return PreviewLine(
         PlannedChange.DELETE if step.uninstalls else PlannedChange.CHANGE,
@@ -107,6 +125,7 @@ def format_campaign_end(worked: Sequence[CampaignStep]) -> str:
     sentences = [format_outcomes(worked)]
     for outcome in (
         CampaignOutcome.FAILED,
+        CampaignOutcome.PARTLY,
         CampaignOutcome.REFUSED,
         CampaignOutcome.UNREACHABLE,
         CampaignOutcome.NOT_BEGUN,
