@@ -154,13 +154,7 @@ class ClusterError(KymatuiError):
     """
 
     def __init__(
-        self,
-        message: str,
-        *,
-        hint: str = "",
-        status: int = 0,
-        reason: str = "",
-        body: Mapping[str, Any] | None = None,
+        self, message: str, *, hint: str = "", status: int = 0, reason: str = "", body: Mapping[str, Any] | None = None
     ) -> None:
         super().__init__(message, hint=hint)
         self.status = status

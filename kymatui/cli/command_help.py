@@ -37,11 +37,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "kymatui catalog --signed                # whether components are signed; --public-key verifies them",
         "kymatui catalog --remote RUNTIME        # of one runtime of a control plane",
     ),
-    "module": (
-        "kymatui module keda",
-        "kymatui module keda -o yaml",
-        "kymatui module keda --remote RUNTIME",
-    ),
+    "module": ("kymatui module keda", "kymatui module keda -o yaml", "kymatui module keda --remote RUNTIME"),
     "checks": (
         "kymatui checks keda --explain           # each rule with the expected and the actual value",
         "kymatui checks keda --mode strict       # as documented, not as lifecycle-manager evaluates",
@@ -51,10 +47,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "kymatui versions keda 1.8.2             # what differs from the installed version, and who is affected",
         "kymatui versions keda 1.6.0 1.8.2 -o md",
     ),
-    "events": (
-        "kymatui events keda",
-        "kymatui events keda --types Warning --watch",
-    ),
+    "events": ("kymatui events keda", "kymatui events keda --types Warning --watch"),
     "logs": (
         "kymatui logs keda                       # of the manager's Pods, in the order of their times",
         "kymatui logs keda -f --since 5m --timestamps",
@@ -129,10 +122,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "kymatui upgrade --all                   # everything outdated in one plan",
         "kymatui upgrade --all --contexts 'prod-*' --allow-fleet-writes         # in many clusters, first one canary",
     ),
-    "plan": (
-        "kymatui plan registry-proxy",
-        "kymatui plan registry-proxy --out plan.json",
-    ),
+    "plan": ("kymatui plan registry-proxy", "kymatui plan registry-proxy --out plan.json"),
     "apply": (
         "kymatui apply plan.json                 # refused if the cluster changed since the plan",
         "kymatui apply plan.json --yes",
@@ -183,10 +173,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "kymatui sync RUNTIME",
         "kymatui sync RUNTIME --label beta=true  # what the label would install and uninstall",
     ),
-    "windows": (
-        "kymatui windows",
-        "kymatui windows RUNTIME --waiting",
-    ),
+    "windows": ("kymatui windows", "kymatui windows RUNTIME --waiting"),
     "whatif": (
         "kymatui whatif -f catalog/                  # ModuleReleaseMetas, ModuleTemplates and Kymas",
         "kymatui whatif -f keda.yaml --module keda   # the runtimes behind a number, each with its reason",
@@ -252,10 +239,7 @@ SUBCOMMAND_EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "kymatui helm template my-release ./chart -f values.yaml --set image.tag=1.2",
         "kymatui helm template demo --repo https://charts.example.org --version 1.x --include-crds",
     ),
-    "helm lint": (
-        "kymatui helm lint ./chart",
-        "kymatui helm lint ./chart --strict -f values.yaml",
-    ),
+    "helm lint": ("kymatui helm lint ./chart", "kymatui helm lint ./chart --strict -f values.yaml"),
     "helm show": (
         "kymatui helm show values ./chart",
         "kymatui helm show chart oci://registry.example/charts/shop --version 1.2.0",

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Protocol
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kymatui.actions.batch import BatchItem, BatchJob, Verb, Work
@@ -167,6 +168,19 @@ class ClusterCampaign:
             session.close()
 
 
+class _RuntimeEdit(Struct, frozen=True):
+    """The edit of one runtime while it is made."""
+
+    step: CampaignStep
+    edits: ClusterKymaEdits
+    changed: threading.Event
+    cancel: threading.Event
+    journal: Journal
+
+    def mark(self, mark: JournalMark) -> None:
+        self.journal.write(mark, RUNTIME_STEP, self.step.runtime)
+
+
 class Campaign(ClusterCampaign):
     """One edit of the Kymas of many runtimes."""
 
@@ -200,7 +214,7 @@ class Campaign(ClusterCampaign):
         self, step: CampaignStep, session: Session, changed: threading.Event, cancel: threading.Event, journal: Journal
     ) -> CampaignStep:
         run = self._followed if step.outcome is CampaignOutcome.UNDER_WAY else self._run
-        return run(step, self._edits_of(session), changed, cancel, journal)
+        return run(_RuntimeEdit(step, self._edits_of(session), changed, cancel, journal))
 
     def _with_uninstalls(self, step: CampaignStep, edits: ClusterKymaEdits, proposal: EditProposal) -> CampaignStep:
         """Add what has to be deleted before modules go; refuse if that, or reading it, is not allowed."""
@@ -243,28 +257,15 @@ class Campaign(ClusterCampaign):
             return replace(step, outcome=CampaignOutcome.UNDER_WAY, message=f"edited by an earlier run; {now.message}")
         return replace(step, message=f"{step.message}; {now.message}")
 
-    def _followed(
-        self,
-        step: CampaignStep,
-        edits: ClusterKymaEdits,
-        changed: threading.Event,
-        cancel: threading.Event,
-        journal: Journal,
-    ) -> CampaignStep:
+    def _followed(self, edit: _RuntimeEdit) -> CampaignStep:
         """Return what an earlier run has edited, until it is done."""
-        proposal = self._proposed(edits)
+        proposal = self._proposed(edit.edits)
         if not proposal.is_done:
             raise OutdatedError("no changes made: another client changed the Kyma after the earlier run")
-        return self._until_done(step, edits, proposal, 0, changed, cancel, journal)
+        return self._until_done(edit, proposal, 0)
 
-    def _run(
-        self,
-        step: CampaignStep,
-        edits: ClusterKymaEdits,
-        changed: threading.Event,
-        cancel: threading.Event,
-        journal: Journal,
-    ) -> CampaignStep:
+    def _run(self, edit: _RuntimeEdit) -> CampaignStep:
+        step, edits = edit.step, edit.edits
         proposal = self._proposed(edits)
         now = replace(_planned_step(step.runtime, proposal), server=step.server, is_context=step.is_context)
         if now.outcome is CampaignOutcome.UNCHANGED:
@@ -273,67 +274,53 @@ class Campaign(ClusterCampaign):
             raise OutdatedError("no changes made: the Kyma changed after the plan")
         if not edits.may_write(proposal):
             raise ForbiddenError("no changes made: you lack the permission to patch the runtime's Kyma", status=403)
-        if cancel.is_set():
+        if edit.cancel.is_set():
             return replace(step, outcome=CampaignOutcome.NOT_BEGUN)
-        journal.write(JournalMark.BEGUN, RUNTIME_STEP, step.runtime)
+        edit.mark(JournalMark.BEGUN)
         try:
-            generation = edits.carry_out(proposal, cancel, self._uninstalls.get(step.runtime, ()))
+            generation = edits.carry_out(proposal, edit.cancel, self._uninstalls.get(step.runtime, ()))
         except CancelledError as error:
-            return self._cancelled(step, edits, proposal, error, journal)
+            return self._cancelled(edit, proposal, error)
         except KymatuiError:
-            journal.write(JournalMark.FAILED, RUNTIME_STEP, step.runtime)
+            edit.mark(JournalMark.FAILED)
             raise
         if not self.pace.wait:
-            journal.write(JournalMark.DONE, RUNTIME_STEP, step.runtime)
+            edit.mark(JournalMark.DONE)
             return replace(step, outcome=CampaignOutcome.ACCEPTED, message="the Kyma is edited")
-        return self._until_done(step, edits, proposal, generation, changed, cancel, journal)
+        return self._until_done(edit, proposal, generation)
 
-    def _cancelled(
-        self,
-        step: CampaignStep,
-        edits: ClusterKymaEdits,
-        proposal: EditProposal,
-        error: CancelledError,
-        journal: Journal,
-    ) -> CampaignStep:
+    def _cancelled(self, edit: _RuntimeEdit, proposal: EditProposal, error: CancelledError) -> CampaignStep:
         """Return whether the edit was made before the cancel; the Kyma itself says so."""
         try:
-            is_made = edits.is_made(proposal)
+            is_made = edit.edits.is_made(proposal)
         except KymatuiError:
-            journal.write(JournalMark.FAILED, RUNTIME_STEP, step.runtime)
+            edit.mark(JournalMark.FAILED)
             raise
         if is_made:
-            return replace(step, outcome=CampaignOutcome.ACCEPTED, message="the Kyma is edited")
-        journal.write(JournalMark.FAILED, RUNTIME_STEP, step.runtime)
+            return replace(edit.step, outcome=CampaignOutcome.ACCEPTED, message="the Kyma is edited")
+        edit.mark(JournalMark.FAILED)
         gone = tuple(map(str, error.gone))
         deleted = f"the Kyma is not edited; {format_count(len(gone), 'object')} deleted: {', '.join(gone)}"
-        return replace(step, outcome=CampaignOutcome.NOT_BEGUN, message=deleted if gone else "")
+        return replace(edit.step, outcome=CampaignOutcome.NOT_BEGUN, message=deleted if gone else "")
 
-    def _until_done(
-        self,
-        step: CampaignStep,
-        edits: ClusterKymaEdits,
-        proposal: EditProposal,
-        generation: int,
-        changed: threading.Event,
-        cancel: threading.Event,
-        journal: Journal,
-    ) -> CampaignStep:
+    def _until_done(self, edit: _RuntimeEdit, proposal: EditProposal, generation: int) -> CampaignStep:
+        edits, started = edit.edits, [StartedEdit(proposal, generation)]
         try:
-            started = [StartedEdit(proposal, generation)]
-            (end,) = edits.follow_all(started, changed, self.pace.timeout, lambda *_: None, cancel, unattended=True)
+            (end,) = edits.follow_all(
+                started, edit.changed, self.pace.timeout, lambda *_: None, edit.cancel, unattended=True
+            )
         except CancelledError as error:  # the edit stays, and lifecycle-manager continues
-            return replace(step, outcome=CampaignOutcome.ACCEPTED, message=str(error))
+            return replace(edit.step, outcome=CampaignOutcome.ACCEPTED, message=str(error))
         except KymatuiError:
-            journal.write(JournalMark.FAILED, RUNTIME_STEP, step.runtime)
+            edit.mark(JournalMark.FAILED)
             raise
         if end.failed and not end.stage.held:
-            journal.write(JournalMark.FAILED, RUNTIME_STEP, step.runtime)
+            edit.mark(JournalMark.FAILED)
             raise PartlyDoneError(end.failed)
-        journal.write(JournalMark.DONE, RUNTIME_STEP, step.runtime)
+        edit.mark(JournalMark.DONE)
         handed = complete_handover(edits, self._toggle) if self._toggle.takes_up else ""
         outcome = CampaignOutcome.STAYS if end.stage.held else CampaignOutcome.DONE
-        return replace(step, outcome=outcome, message=handed or end.stage.message)
+        return replace(edit.step, outcome=outcome, message=handed or end.stage.message)
 
 
 CampaignItem = BatchItem[CampaignStep, CampaignStep]

@@ -158,12 +158,7 @@ def _of_place(
 
 
 def newest_source(
-    known: Inventory,
-    blobs: Blobs,
-    artifacts: Callable[[str], ArtifactStore],
-    *,
-    version: str = "",
-    devel: bool = False,
+    known: Inventory, blobs: Blobs, artifacts: Callable[[str], ArtifactStore], *, version: str = "", devel: bool = False
 ) -> ModuleSource:
     """Return what a chart or component would be upgraded to: `version`, or the newest one, which may be the present.
 

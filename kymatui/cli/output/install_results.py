@@ -152,11 +152,7 @@ def _result_line(plan: Plan, outcome: ApplyOutcome) -> str:
     """Return what was done, with the notes of a chart below it."""
     from kymatui.engine.plans.plan import Action
 
-    counted = {
-        "applied": len(outcome.written),
-        "deleted": len(outcome.deleted),
-        "unchanged": len(plan.of(Action.SAME)),
-    }
+    counted = {"applied": len(outcome.written), "deleted": len(outcome.deleted), "unchanged": len(plan.of(Action.SAME))}
     done = ", ".join(f"{number} {word}" for word, number in counted.items() if number)
     name = f"{plan.bundle.name} {plan.bundle.version}".rstrip()
     line = sanitize(f"{name}: {done}{_not_deleted(outcome.kept)}")

@@ -15,11 +15,7 @@ from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, Feed, FeedState, Obj
 from kymatui.engine.cluster.dials import DIALS
 from kymatui.engine.cluster.logins import LOGINS
 from kymatui.errors import DefectError, KymatuiError
-from kymatui.ui.connection.cluster_link import (
-    ClusterConnection,
-    ConnectionLink,
-    ConnectionSource,
-)
+from kymatui.ui.connection.cluster_link import ClusterConnection, ConnectionLink, ConnectionSource
 from kymatui.ui.connection.cluster_view import ClusterView
 from kymatui.ui.connection.connection_status import ConnectionStatus, describe_connection
 from kymatui.ui.connection.mailbox import Mailbox, MailSlot

@@ -25,11 +25,7 @@ def add_pace(group: argparse._ActionsContainer) -> None:
         "--allow-fleet-writes", action="store_true", help="allow changes; without it, only the plan is displayed"
     )
     group.add_argument(
-        "--canaries",
-        type=int,
-        default=1,
-        metavar="N",
-        help="number to change first, one by one (default: 1)",
+        "--canaries", type=int, default=1, metavar="N", help="number to change first, one by one (default: 1)"
     )
     group.add_argument(
         "--at-once",

@@ -22,11 +22,7 @@ from kymatui.cli.options.batch_renderers import renderer_of
 from kymatui.cli.options.contexts import chosen_contexts
 from kymatui.cli.options.direct_install import no_changes_on_interrupt
 from kymatui.cli.options.editing import action_words
-from kymatui.cli.options.fleet_filters import (
-    choose,
-    read_selected_fleet,
-    require_drift,
-)
+from kymatui.cli.options.fleet_filters import choose, read_selected_fleet, require_drift
 from kymatui.cli.options.uninstalls import consent_of
 from kymatui.cli.options.unknown_names import require_in_fleet
 from kymatui.cli.output.batch_view import BatchQuestion, BatchView
@@ -235,10 +231,7 @@ def _left_out(steps: Sequence[CampaignStep]) -> KymatuiError:
     reasons = "; ".join(f"{step.name} ({step.outcome.value}): {sanitize(step.message)}" for step in out[:3])
     more = f"; and {len(out) - 3} more" if len(out) > 3 else ""
     kind = RefusedError if len(out) == len(steps) else PartlyDoneError
-    return kind(
-        f"{len(out)} of {count_subjects(steps)} cannot be edited: {reasons}{more}",
-        hint=remaining_hint(out),
-    )
+    return kind(f"{len(out)} of {count_subjects(steps)} cannot be edited: {reasons}{more}", hint=remaining_hint(out))
 
 
 def _rows(step: CampaignStep) -> list[tuple[str, ...]]:
