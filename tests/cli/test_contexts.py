@@ -338,3 +338,41 @@ def test_an_interrupted_edit_finds_its_clusters_under_other_names(run: Run, kube
     assert identity(kubeconfig, context) == uid, "the cluster decides, not the name"
     assert found["away"] == "refused"
     assert found["prod/us"] == "refused", "that name is of another cluster now, which is a control plane"
+
+
+# what if
+
+
+def test_a_forecast_of_contexts_has_the_context_in_each_entry(run: Run, kubeconfig: Kubeconfig) -> None:
+    kubeconfig.add("dead", server="https://127.0.0.1:9")
+    change = ("whatif", "--delete", "ModuleReleaseMeta/keda")
+    own = json.loads(run(*change, "--context", "skr", "-o", "json", "--each")[1])
+    status, out, err = run(*change, "--contexts", "prod/*", "dead", "-o", "json", "--each")
+    entries = {entry["context"]: entry for entry in json.loads(out)["contexts"]}
+    assert status == 2, "a module is in error then, as for one cluster"
+    assert own["changes"]
+    assert {name: entry["status"] for name, entry in entries.items()} == {
+        "dead": "unreachable",
+        "prod/eu": "listed",
+        "prod/us": "listed",
+    }
+    assert entries["prod/eu"]["changes"] == entries["prod/us"]["changes"] == own["changes"]
+    assert "dead not read" in err
+    rows = run(*change, "--contexts", "prod/*")[1].splitlines()
+    assert rows[0].split()[:3] == ["CONTEXT", "OUTCOME", "MODULE"]
+    assert [row.split()[0] for row in rows[1:3]] == ["prod/eu", "prod/us"]
+    assert [row.partition(": ")[0] for row in rows[-3:] if row] == ["prod/eu", "prod/us"]
+    assert run(*change, "--contexts", "prod/*", "-o", "name")[1].split() == ["prod/eu/keda", "prod/us/keda"]
+    assert run(*change, "--contexts", "prod/*", "dead", "--fail-on", "never")[0] == 3
+
+
+def test_a_forecast_of_contexts_takes_each_catalog_as_it_is(run: Run) -> None:
+    status, out, _ = run("whatif", "--delete", "ModuleReleaseMeta/no-such", "--contexts", "prod/eu", "-o", "json")
+    (entry,) = json.loads(out)["contexts"]
+    assert (status, entry["status"]) == (1, "refused")
+    assert "no-such" in entry["reason"]
+
+
+@pytest.mark.parametrize("more", [("--fleet", "f.json"), ("-f", "-"), ("-o", "html"), ("-o", "sarif"), ("-n", "x")])
+def test_a_forecast_of_contexts_has_no_file_of_a_fleet(run: Run, more: tuple[str, ...]) -> None:
+    assert run("whatif", "--delete", "ModuleReleaseMeta/keda", "--contexts", *more)[0] == 64

@@ -15,7 +15,7 @@ from kymatui.cli.options.listing import read_again
 from kymatui.cli.output.listing import Listing, ListPrinter
 from kymatui.cli.output.printing import CAPTURED, document, print_line, print_message, print_text
 from kymatui.cli.session_arguments import session_options_of
-from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.kubernetes.terminal_text import sanitize, with_subject
 from kymatui.errors import ClusterError, ConfigurationError, KymatuiError, PartlyDoneError, UnknownNameError
 from kymatui.helm.yaml.reading import load_exactly
 from kymatui.lists.columns import Cell, ListColumn, natural_key
@@ -32,9 +32,7 @@ _WORK = 300.0
 """Seconds in which a plan or a comparison reads registries and asks a server for its dry run."""
 
 
-def chosen_contexts(
-    args: argparse.Namespace,
-) -> tuple[SessionOptions, Sequence[ContextEntry], Sequence[ContextEntry]]:
+def chosen_contexts(args: argparse.Namespace) -> tuple[SessionOptions, Sequence[ContextEntry], Sequence[ContextEntry]]:
     """Return the options for all contexts, all contexts, and those that the words choose.
 
     Raise UnknownNameError for a pattern that matches none.
@@ -162,6 +160,8 @@ def join_listings(listings: Mapping[str, Listing[Any]], results: ContextResults)
         entries=lines,
         document=document,
         item=item,
+        rows=lambda line: [ContextLine(line.context, row) for row in listings[line.context].rows(line.entry)],
+        below=[with_subject(name, text) for name, listing in listings.items() for text in listing.below],
         name=lambda line: f"{line.context}/{listings[line.context].name(line.entry)}",
         empty="\n".join(dict.fromkeys(listing.empty for listing in listings.values() if listing.empty)),
     )

@@ -14,7 +14,14 @@ from msgspec.structs import replace
 
 from kymatui.actions.modules.version_content import VersionReader
 from kymatui.actions.modules.version_report import compare_contents
-from kymatui.cli.cluster_options import add_cluster_options, add_fetching, add_remote_options, fetch_options
+from kymatui.cli.cluster_options import (
+    add_cluster_options,
+    add_contexts,
+    add_fetching,
+    add_remote_options,
+    fetch_options,
+    uses_contexts,
+)
 from kymatui.cli.commands.fleet.sync import read_labels
 from kymatui.cli.options.fleet_filters import add_fleet_filters, choose_listed, require_drift
 from kymatui.cli.options.listing import add_list_output, add_list_timeout, read_again
@@ -22,10 +29,10 @@ from kymatui.cli.output.audit_formats import sarif_log, stamp
 from kymatui.cli.output.html_page import html_page, html_table, html_text
 from kymatui.cli.output.listing import Listing, ListPrinter, render
 from kymatui.cli.output.plan_changes import affected_json, change_json
-from kymatui.cli.output.printing import document, markdown, table
-from kymatui.cli.session_arguments import remote_options_of
+from kymatui.cli.output.printing import document, markdown, print_message, table
+from kymatui.cli.session_arguments import remote_options_of, session_options_of
 from kymatui.domain.fleet.runtimes import build_fleet
-from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.kubernetes.terminal_text import format_count, with_subject
 from kymatui.domain.kyma.versions import same_version
 from kymatui.domain.versions.manifest_diff import DiffSection
 from kymatui.domain.whatif.canaries import Canary, CanaryEdit, canary_edits, propose_canaries
@@ -56,6 +63,9 @@ if TYPE_CHECKING:
     from kymatui.actions.modules.version_report import VersionReport
     from kymatui.domain.whatif.summary import VersionMove
     from kymatui.engine.cluster.ports import Cluster
+    from kymatui.sessions.cluster.catalog_session import CatalogSession
+    from kymatui.sessions.cluster.session_options import SessionOptions
+    from kymatui.sessions.reports.what_if import ChangeRequest
 
 
 _FAILING: Final = ("uninstall", "downgrade-refused", "error")
@@ -131,12 +141,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="",
         help="read a file of `kymatui fleet export`, not a cluster",
     )
+    add_contexts(parser, "forecast for each of these contexts of the kubeconfig")
     add_cluster_options(parser)
     add_remote_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    from kymatui.sessions.reports.what_if import ChangeRequest, read_change, read_fleet_of, single_cluster
+    from kymatui.sessions.reports.what_if import ChangeRequest, read_fleet_of
 
     request = ChangeRequest(
         args.files, args.deleted, read_labels(args.label), args.policy, args.restricted, tuple(args.git or ()) or None
@@ -147,32 +158,78 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--selector cannot be combined with --fleet FILE", hint="use --plan, --region or --runtime")
     if args.manifests and args.output == "sarif":
         raise UsageError("--manifests cannot print SARIF", hint="use -o table, md, json or yaml")
-    control = remote_options_of(args, read_only=True)[0].control
     now = time.time()
     args.watch = False
+    if uses_contexts(args):
+        return _show_contexts(args, request, now)
+    control = remote_options_of(args, read_only=True)[0].control
     printer = ListPrinter(args)
-    for fleet, notes in read_again(args, lambda: read_fleet_of(args.fleet_file, control, args.selector, now)):
-        printer.note(*notes)
-        if not fleet.kymas:
-            raise UsageError(f"{fleet.cluster} has no Kyma that matches", hint="`kymatui fleet` lists the runtimes")
-        narrowed = _narrowed(fleet, args)
-        change, left_out = read_change(request, fleet)
-        printer.note(*left_out, *change_notes(change, fleet))
-        if narrowed is not fleet or args.selector:
-            change = without_other_kymas(change, narrowed)
-        forecast = _of_module(foresee(narrowed, change, now), args.module)
-        printer.note(*forecast_notes(forecast))
-        moves: list[MoveReport] = []
-        if args.manifests:
-            with single_cluster(control, narrowed, args.fleet_file) as connect:
-                moves = _compared(narrowed, change, forecast, args, connect)
-        printer.put(forecast_text(forecast, args, narrowed, moves))
-        unread = [f"not compared: {reason}" for move in moves for reason in move.unread]
-        printer.note(*unread)
-        if _fails(forecast, args.fail_on or _FAILING):
+    fleet, notes = next(read_again(args, lambda: read_fleet_of(args.fleet_file, control, args.selector, now)))
+    printer.note(*notes)
+    answer = _foreseen(args, request, fleet, control, now)
+    printer.note(*answer.notes)
+    printer.put(forecast_text(answer.forecast, args, answer.fleet, answer.moves))
+    printer.note(*answer.unread)
+    return answer.status(args)
+
+
+def _show_contexts(args: argparse.Namespace, request: ChangeRequest, now: float) -> int:
+    """Print the forecasts of all contexts as one list; return the worst exit status."""
+    from kymatui.cli.options.contexts import show_contexts
+    from kymatui.sessions.reports.what_if import read_fleet_of
+
+    if args.fleet_file or "-" in args.files or args.output in ("html", "sarif"):
+        raise UsageError("--contexts excludes --fleet FILE, -f - and the formats html and sarif")
+
+    options = replace(session_options_of(args)[0], read_only=True)
+
+    def listing_of(session: CatalogSession) -> tuple[Listing[Any], int]:
+        own = replace(options, context=session.name)
+        fleet, notes = read_fleet_of("", own, args.selector, now)
+        answer = _foreseen(args, request, fleet, own, now)
+        for note in (*notes, *answer.notes, *answer.unread):
+            print_message(with_subject(session.name, note))
+        return _listing(answer.forecast, args, answer.fleet, answer.moves), answer.status(args)
+
+    return show_contexts(args, listing_of)
+
+
+class _Answer(Struct, frozen=True):
+    """The forecast of a fleet, with what is to be known of it."""
+
+    forecast: Forecast
+    fleet: FleetObjects
+    moves: Sequence[MoveReport]
+    notes: Sequence[str]
+
+    @property
+    def unread(self) -> list[str]:
+        return [f"not compared: {reason}" for move in self.moves for reason in move.unread]
+
+    def status(self, args: argparse.Namespace) -> int:
+        if _fails(self.forecast, args.fail_on or _FAILING):
             return RefusedError.exit_code
-        return PartlyDoneError.exit_code if unread else 0
-    return 0
+        return PartlyDoneError.exit_code if self.unread else 0
+
+
+def _foreseen(
+    args: argparse.Namespace, request: ChangeRequest, fleet: FleetObjects, control: SessionOptions, now: float
+) -> _Answer:
+    from kymatui.sessions.reports.what_if import read_change, single_cluster
+
+    if not fleet.kymas:
+        raise UsageError(f"{fleet.cluster} has no Kyma that matches", hint="`kymatui fleet` lists the runtimes")
+    narrowed = _narrowed(fleet, args)
+    change, left_out = read_change(request, fleet)
+    notes = (*left_out, *change_notes(change, fleet))
+    if narrowed is not fleet or args.selector:
+        change = without_other_kymas(change, narrowed)
+    forecast = _of_module(foresee(narrowed, change, now), args.module)
+    moves: list[MoveReport] = []
+    if args.manifests:
+        with single_cluster(control, narrowed, args.fleet_file) as connect:
+            moves = _compared(narrowed, change, forecast, args, connect)
+    return _Answer(forecast, narrowed, moves, (*notes, *forecast_notes(forecast)))
 
 
 def _narrowed(fleet: FleetObjects, args: argparse.Namespace) -> FleetObjects:
@@ -271,14 +328,16 @@ def forecast_text(
         return document(_sarif(forecast), "json")
     if args.output == "html":
         return forecast_page(forecast, forecast_summary(forecast), args.group, _tables(moves))
-    listing = _listing(forecast, args, fleet)
-    return render(_with_moves(listing, moves, args.output) if args.manifests else listing, args)
+    return render(_listing(forecast, args, fleet, moves), args)
 
 
-def _listing(forecast: Forecast, args: argparse.Namespace, fleet: FleetObjects) -> Listing[Any]:
-    if args.canaries:
-        return _canaries(forecast, fleet)
-    return _each(forecast) if args.each or args.runtime or args.module else _groups(forecast, args.group)
+def _listing(
+    forecast: Forecast, args: argparse.Namespace, fleet: FleetObjects, moves: Sequence[MoveReport]
+) -> Listing[Any]:
+    is_each = args.each or args.runtime or args.module
+    groups: Listing[Any] = _each(forecast) if is_each else _groups(forecast, args.group)
+    listing = _canaries(forecast, fleet) if args.canaries else groups
+    return _with_moves(listing, moves, args.output) if args.manifests else listing
 
 
 def _with_moves(listing: Listing[Any], moves: Sequence[MoveReport], form: str) -> Listing[Any]:
