@@ -12,15 +12,17 @@ from msgspec.structs import replace
 from textual.pilot import Pilot
 
 from kymatui.actions.modules.install_choices import InstallStatus
+from kymatui.domain.fleet.campaigns import CampaignOutcome, CampaignPace, CampaignStep
 from kymatui.domain.inventories import Inventory, Origin
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.plans.plan_preview import PlannedChange, Preview, PreviewAnswer, PreviewLine, PreviewVerdict
 from kymatui.engine.bundles.bundle import Bundle
-from kymatui.engine.plans.plan import Action, FieldDiff, Intent, Plan, Step
+from kymatui.engine.plans.plan import Action, FieldDiff, Grant, Intent, Plan, Step
 from kymatui.ui.application.kymatui_app import KymatuiApp
 from kymatui.ui.base.help_screen import HelpScreen
 from kymatui.ui.dialogs.choice_dialog import ConfirmScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
+from kymatui.ui.presenters.fleet.campaign_preview import preview_campaign
 from kymatui.ui.presenters.plans.install_preview import object_diff, preview_install
 from kymatui.ui.widgets.plan_widgets import DiffView, PlanTable
 from tests.ui.driving import SIZE, ready, text, until
@@ -249,3 +251,20 @@ def test_an_upgrade_names_both_versions_and_a_run_that_was_cut_off_only_where_on
     shown = preview_install([plan], [InstallStatus("keda", (), "", known, ("1.5.0",))])
     assert (shown.title, shown.file_name) == ("upgrade keda 1.4.0 → 1.5.0", "upgrade-keda-1.5.0.json")
     assert any("interrupted" in words for words in shown.warnings) is cut_off
+
+
+def test_upgrades_of_contexts_name_the_permissions_that_they_grant_once() -> None:
+    ref = ObjectRef(GroupVersionKind("rbac.authorization.k8s.io", "v1", "ClusterRole"), "", "manager")
+    grant = Grant("ClusterRole manager", ("ServiceAccount keda/manager",), warnings=("read all Secrets",))
+    plan = Plan(
+        "test",
+        Intent(Bundle("keda", "kyma-system", Origin("raw", "keda"), "1.5.0")),
+        (Step(Action.CHANGE, ref, 0),),
+        first=False,
+        made_at=0.0,
+        grants=(grant,),
+    )
+    steps = [CampaignStep(f"context/{name}", CampaignOutcome.PLANNED, is_context=True) for name in ("a", "b")]
+    shown = preview_campaign(steps, "upgrade keda", CampaignPace(1, 1), lambda _: [plan])
+    assert shown.grants == ("ClusterRole manager: read all Secrets",)
+    assert all("  change ClusterRole manager" in line.diff for line in shown.lines)

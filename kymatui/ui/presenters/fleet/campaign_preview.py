@@ -47,11 +47,13 @@ def preview_campaign(
     others = [step for step in steps if not step.is_ahead]
     lines = [_planned(step, plans_of(step.runtime), canary=number < canaries) for number, step in enumerate(planned)]
     words = campaign_title(title, steps, len(planned))
+    installs = [plan for step in planned for plan in plans_of(step.runtime)]
     return Preview(
         words,
         lines=(*map(_left_out, begun), *lines, *map(_left_out, others)),
         refusals=() if planned or begun else (f"no selected {subject_of(steps)} can be edited",),
         warnings=tuple(_warnings(begun, planned, others, canaries, at_once)),
+        grants=tuple(dict.fromkeys(install_preview.granted_rights(installs))),
         consents=tuple(_consents(planned)),
         question=f"{words[:1].upper()}{words[1:]}?",
         editable=True,

@@ -73,7 +73,7 @@ def preview_install(
         warnings=(*(f"not included: {words}" for words in left_out), *_warnings(plans, standings)),
         missing=tuple(dict.fromkeys(str(right) for plan in plans for right in plan.missing)),
         role=role_hint(*(plans[0].command[:1] if len(plans) > 1 else plans[0].command)),
-        grants=tuple(_grants(plans)),
+        grants=tuple(granted_rights(plans)),
         consents=tuple(_consents(plans, standings)),
         question=f"{words[:1].upper()}{words[1:]}?",
         document=document,
@@ -164,7 +164,7 @@ def _warnings(plans: Sequence[Plan], standings: Sequence[InstallStatus]) -> Iter
             yield f"{plan.bundle.name}: {saved}" if len(plans) > 1 else saved
 
 
-def _grants(plans: Sequence[Plan]) -> Iterator[str]:
+def granted_rights(plans: Sequence[Plan]) -> Iterator[str]:
     """Yield the far-reaching permissions, if any permission changes."""
     for plan in plans:
         changes = any(step.ref.kind.group == _RIGHTS and step.action is not Action.SAME for step in plan.steps)
