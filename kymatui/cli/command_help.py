@@ -117,7 +117,6 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "upgrade": (
         "kymatui upgrade registry-proxy --dry-run",
-        "kymatui upgrade registry-proxy --version 0.14.0",
         "kymatui upgrade docker-registry --version 0.11.0 --allow-downgrade     # back to an older version",
         "kymatui upgrade --all                   # everything outdated in one plan",
         "kymatui upgrade --all --contexts 'prod-*' --allow-fleet-writes         # in many clusters, first one canary",

@@ -186,7 +186,7 @@ class Planner:
         return Plan(
             cluster=self._cluster.name,
             intent=self._intent,
-            steps=tuple(replace(step, reason=_NO_RIGHT) if _is_forbidden(step, missing) else step for step in steps),
+            steps=steps,
             first=previous is None or previous.first,
             made_at=self._clock.now(),
             grants=list_grants((*self._bundle.objects, *self._bundle.crds)),
@@ -544,9 +544,6 @@ def plan_refusal(plan: Plan) -> RefusedError | None:
         force = f"use --force to become the owner of the fields of {', '.join(owners)}" if owners else ""
         return RefusedError(f"{refused}: {'; '.join(group_reasons(blockers))}", hint=force, unchanged=True)
     return missing_rights_error(refused, plan.missing, *plan.command) if plan.missing else None
-
-
-_NO_RIGHT: Final = "you may not patch it"
 
 
 def _is_forbidden(step: Step, missing: Container[RequiredPermission]) -> bool:
