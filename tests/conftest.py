@@ -43,6 +43,8 @@ def pytest_configure(config: pytest.Config) -> None:
         running = contextlib.ExitStack()
         running.enter_context(template())
         config.add_cleanup(running.close)
+    if hasattr(config, "workerinput"):  # nobody reads its summary, and syrupy's compares all tests with all snapshots
+        config.pluginmanager.unregister(name="terminalreporter")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

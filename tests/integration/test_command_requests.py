@@ -72,6 +72,7 @@ def test_a_command_that_reads_asks_each_thing_once(world: Path, words: str) -> N
     requests = requests_of(world, words)
     assert {one["method"] for one in requests if "/authorization.k8s.io/" not in one["path"]} == {"GET"}
     assert asked_twice(requests) == {}
+    assert [one["path"] for one in requests if "watch=true" in one["query"]] == [], "a watch has its own connection"
     assert len(requests) <= READING[words], [one["path"] for one in requests]
 
 

@@ -42,7 +42,9 @@ def open_for_edit(args: argparse.Namespace) -> Iterator[tuple[Session, threading
     Until the edit is sent (see `cancellable`) a person who stops it has changed nothing.
     """
     session: Session = (
-        open_configured_pair(args) if is_remote(args) else open_configured_session(*session_options_of(args))
+        open_configured_pair(args, once=args.dry_run)
+        if is_remote(args)
+        else open_configured_session(*session_options_of(args), once=args.dry_run)
     )
     changed = threading.Event()
     try:
