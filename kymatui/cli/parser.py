@@ -370,7 +370,7 @@ def build_parser(words: Sequence[str], *, every_command: bool = False) -> _TopPa
     add_cluster_options(parser)
     commands = COMMANDS if every_command else _possible(words)
     if not words or by_name(words[0]) is None:  # nothing of the screen stands before a command that comes first
-        command = CommandEntry("screen", "open the terminal UI", "kymatui.cli.commands.program.screen_options", reads)
+        command = CommandEntry("screen", "open the terminal UI", "program.screen_options", reads)
         screen = command.load()
         screen.configure(parser)
         parser.set_defaults(command=command, command_module=screen)

@@ -14,86 +14,54 @@ from textual.theme import Theme
 
 from kymatui.errors import ConfigurationError
 
-DARK = Theme(
-    name="kymatui-dark",
-    primary="#5aa9e6",
-    secondary="#7fc8a9",
-    accent="#f2a65a",
-    success="#6fcf97",
-    warning="#f2c94c",
-    error="#f2777a",
-    foreground="#d7dee8",
-    background="#10151c",
-    surface="#161d26",
-    panel="#202a36",
-    dark=True,
-    variables={"state-processing": "#f2a65a", "state-deleting": "#b794f6"},
+_COLOURS = (
+    "primary",
+    "secondary",
+    "accent",
+    "success",
+    "warning",
+    "error",
+    "foreground",
+    "background",
+    "surface",
+    "panel",
 )
 
-LIGHT = Theme(
-    name="kymatui-light",
-    primary="#0b5cad",
-    secondary="#0f766e",
-    accent="#b45309",
-    success="#15703d",
-    warning="#8a5a00",
-    error="#b42318",
-    foreground="#1c2733",
-    background="#fbfcfd",
-    surface="#f1f4f7",
-    panel="#e1e7ee",
+
+def _theme(name: str, colours: str, states: str, *, dark: bool = True, **more: Any) -> Theme:
+    """Return a theme of `_COLOURS` in their order, and those of the states processing and deleting."""
+    variables = dict(zip(("state-processing", "state-deleting"), states.split(), strict=True))
+    named: dict[str, Any] = dict(zip(_COLOURS, colours.split(), strict=True))
+    return Theme(name=f"kymatui-{name}", dark=dark, variables=variables, **named, **more)
+
+
+DARK = _theme(
+    "dark",
+    "#5aa9e6 #7fc8a9 #f2a65a #6fcf97 #f2c94c #f2777a #d7dee8 #10151c #161d26 #202a36",
+    "#f2a65a #b794f6",
+)
+LIGHT = _theme(
+    "light",
+    "#0b5cad #0f766e #b45309 #15703d #8a5a00 #b42318 #1c2733 #fbfcfd #f1f4f7 #e1e7ee",
+    "#0369a1 #7e22ce",
     dark=False,
-    variables={"state-processing": "#0369a1", "state-deleting": "#7e22ce"},
 )
-
-HIGH_CONTRAST = Theme(
-    name="kymatui-high-contrast",
-    primary="#00d7ff",
-    secondary="#00ff87",
-    accent="#ffff00",
-    success="#00ff00",
-    warning="#ffff00",
-    error="#ff5f5f",
-    foreground="#ffffff",
-    background="#000000",
-    surface="#000000",
-    panel="#1c1c1c",
-    dark=True,
+HIGH_CONTRAST = _theme(
+    "high-contrast",
+    "#00d7ff #00ff87 #ffff00 #00ff00 #ffff00 #ff5f5f #ffffff #000000 #000000 #1c1c1c",
+    "#00d7ff #ff87ff",
     text_alpha=1.0,
-    variables={"state-processing": "#00d7ff", "state-deleting": "#ff87ff"},
 )
-
 # Okabe and Ito's palette: distinct with every common form of colour blindness
-COLOUR_BLIND = Theme(
-    name="kymatui-colour-blind",
-    primary="#56b4e9",
-    secondary="#35b79a",
-    accent="#cc79a7",
-    success="#56b4e9",
-    warning="#f0e442",
-    error="#e69f00",
-    foreground="#e6e6e6",
-    background="#121212",
-    surface="#1a1a1a",
-    panel="#262626",
-    dark=True,
-    variables={"state-processing": "#cc79a7", "state-deleting": "#35b79a"},
+COLOUR_BLIND = _theme(
+    "colour-blind",
+    "#56b4e9 #35b79a #cc79a7 #56b4e9 #f0e442 #e69f00 #e6e6e6 #121212 #1a1a1a #262626",
+    "#cc79a7 #35b79a",
 )
-
-MONO = Theme(
-    name="kymatui-mono",
-    primary="#d0d0d0",
-    secondary="#b0b0b0",
-    accent="#ffffff",
-    success="#e0e0e0",
-    warning="#ffffff",
-    error="#ffffff",
-    foreground="#d0d0d0",
-    background="#101010",
-    surface="#181818",
-    panel="#282828",
-    dark=True,
-    variables={"state-processing": "#ffffff", "state-deleting": "#b0b0b0"},
+MONO = _theme(
+    "mono",
+    "#d0d0d0 #b0b0b0 #ffffff #e0e0e0 #ffffff #ffffff #d0d0d0 #101010 #181818 #282828",
+    "#ffffff #b0b0b0",
 )
 
 # The terminal's own sixteen colours
