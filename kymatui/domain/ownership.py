@@ -13,7 +13,8 @@ from typing import Any, Final
 from msgspec import Struct
 
 from kymatui.domain.kubernetes.json_reader import JsonReader
-from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, OPERATOR, field_managers, read_meta, read_ref
+from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, OPERATOR, field_managers, read_meta
+from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma.kyma_keeper import OWN_OPERATOR
 from kymatui.domain.kyma.problems import Actor
@@ -143,10 +144,21 @@ def git_source(raw: object) -> str:
     return f"{GitTool.APPLICATION.value} {tracked.replace('_', '/', 1)}" if tracked else ""
 
 
-def git_warnings(raw: object) -> tuple[str, ...]:
-    """Return the warning that an edit of an object may not last, empty for one that no Git repository has."""
-    source = git_source(raw)
-    return (f"{source} applies {read_ref(raw)} and may revert this change: make it in Git",) if source else ()
+def git_warnings(sources: Iterable[tuple[str, ObjectRef]]) -> tuple[str, ...]:
+    """Return the warnings that changes may not last: one for each source of `git_source`, with the objects it applies.
+
+    Objects with the source "" are in no Git repository.
+    """
+    applied: dict[str, list[ObjectRef]] = {}
+    for source, ref in sources:
+        applied.setdefault(source, []).append(ref)
+    applied.pop("", None)
+    return tuple(
+        f"{source} applies {refs[0]} and may revert this change: make it in Git"
+        if len(refs) == 1
+        else f"{source} applies {len(refs)} of these objects and may revert their changes: make them in Git"
+        for source, refs in applied.items()
+    )
 
 
 def resource_policy(body: Mapping[str, Any]) -> str:

@@ -53,12 +53,12 @@ class Editing:
     def __init__(self, kubeconfig: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         self._kubeconfig, self._folder, self._capsys = kubeconfig, folder, capsys
 
-    def __call__(self, words: str, *changes: str) -> tuple[int, str, str]:
+    def __call__(self, words: str, *changes: str, verb: str = "edit") -> tuple[int, str, str]:
         for old in self._folder.glob("*"):
             old.unlink()
         for number, change in enumerate(changes):
             (self._folder / f"change-{number}").write_text(change)
-        status = main(["edit", *words.split(), "--kubeconfig", str(self._kubeconfig)])
+        status = main([verb, *words.split(), "--kubeconfig", str(self._kubeconfig)])
         found = self._capsys.readouterr()
         return status, found.out, found.err
 
@@ -124,6 +124,20 @@ def test_what_is_rewritten_is_a_plan_and_then_written(edit: Editing, cluster: Cl
     assert (status, found["outcome"], found["object"]["name"]) == (0, "done", "default")
     assert [(one["before"], one["after"]) for one in found["changes"]] == [("blue", "grey")]
     assert kept(tmp_path) == []
+
+
+def test_an_edit_of_what_git_applies_is_warned_of(edit: Editing, cluster: Cluster) -> None:
+    label = {"helm.toolkit.fluxcd.io/name": "apps"}
+    cluster.patch(SERVERLESS, {"metadata": {"labels": label}}, PatchKind.MERGE)
+    try:
+        text, document = (edit(f"serverless --dry-run -o {form}", MARK)[1] for form in ("table", "json"))
+        _, deletion, _ = edit("serverless --cascade --dry-run", verb="delete")
+    finally:
+        cluster.patch(SERVERLESS, {"metadata": {"labels": dict.fromkeys(label)}}, PatchKind.MERGE)
+    warning = f"Flux HelmRelease apps applies {NAME} and may revert this change: make it in Git"
+    assert f"warning: {warning}" in text
+    assert json.loads(document)["warnings"] == [warning]
+    assert f"warning: {warning}" in deletion
 
 
 @pytest.mark.parametrize("change", ["", "file.write_text('')", "file.write_text('# nothing\\n')"])

@@ -466,6 +466,26 @@ def test_edits_go_to_the_runtime_and_over_a_fleet_only_when_allowed(
     assert not asked()
 
 
+def test_the_kyma_that_is_edited_is_the_one_that_git_must_not_own(
+    capsys: pytest.CaptureFixture[str], control: KubeCluster, runtime: KubeCluster
+) -> None:
+    sides = ((control, ObjectRef(KYMA, "kcp-system", "skr")), (runtime, ObjectRef(KYMA, "kyma-system", "default")))
+    warning = "Flux Kustomization {} applies {} and may revert this change: make it in Git"
+    for cluster, kyma in sides:
+        label = {"kustomize.toolkit.fluxcd.io/name": cluster.name}
+        cluster.patch(kyma, {"metadata": {"labels": label}}, PatchKind.MERGE)
+        try:
+            words = (("disable", "keda"), ("delete", "keda"))
+            plans = [json.loads(run(capsys, *verb, "--remote", "skr", "--dry-run", "-o", "json")[1]) for verb in words]
+        finally:
+            cluster.patch(kyma, {"metadata": {"labels": dict.fromkeys(label)}}, PatchKind.MERGE)
+        found = {*plans[0]["warnings"], *plans[1]["foreseen"]}
+        is_edited = cluster is runtime
+        assert (warning.format(cluster.name, kyma) in found) == is_edited, found
+        assert any(words.startswith("Flux ") for words in found) == is_edited, found
+        assert all("Flux " in str(plan) for plan in plans) == is_edited, "each of the two"
+
+
 def test_a_fleet_is_not_named_by_hand(capsys: pytest.CaptureFixture[str]) -> None:
     assert fleet(capsys, "--skr-context", "skr")[0] == 64
     assert fleet(capsys, "--runtime", "nobody")[0] == 64

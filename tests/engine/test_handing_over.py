@@ -14,16 +14,17 @@ from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.ownership import ANNOTATION_RELEASE, ANNOTATIONS_OWNED_BY, LIFECYCLE_APPLIER, owning_manifest
 from kymatui.engine.cluster.ports import FIELD_MANAGER, OPERATOR_FIELD_MANAGER, PatchKind
 from kymatui.engine.deletion import module_deletion, uninstall_plan
+from kymatui.engine.deletion.deletion_state import DeletionState, ManagedBy
 from kymatui.engine.deletion.managed_deletion import DeletionConsent
 from kymatui.engine.inventory.inventory_store import ApplySetStore
 from kymatui.engine.inventory.release_store import SECRET, ReleaseStore
 from kymatui.engine.jobs.run import SystemClock, begin
-from kymatui.engine.plans.plan import Action, Intent, plan_from_json, plan_to_json
+from kymatui.engine.plans.plan import Action, Intent, git_notes, plan_from_json, plan_to_json
 from kymatui.errors import OutdatedError
 from tests.engine import objects as make
 from tests.engine.charts import chart
 from tests.engine.installing import LIMITS, Told, apply, bundle, install, plan
-from tests.engine.places import Place
+from tests.engine.places import Json, Place
 
 
 def somebody_made(place: Place) -> None:
@@ -51,6 +52,58 @@ def test_the_plan_of_an_adoption_names_who_had_it(place: Place) -> None:
     somebody_made(place)
     (step,) = plan(place, Intent(bundle(place, make.config_map("a", x="1")), adopt=True)).steps
     assert (step.action, step.reason) == (Action.CHANGE, "owner: somebody → kymatui")
+
+
+FLUX = {"kustomize.toolkit.fluxcd.io/name": "apps", "kustomize.toolkit.fluxcd.io/namespace": "flux-system"}
+
+
+def git_takes(place: Place, name: str) -> None:
+    found = place.get("v1", "ConfigMap", name)
+    assert found is not None
+    place.cluster.patch(
+        read_ref(found), {"metadata": {"labels": FLUX}}, PatchKind.MERGE, manager="kustomize-controller"
+    )
+
+
+def test_what_git_applies_is_named_in_every_plan_that_changes_or_deletes_it(place: Place) -> None:
+    git = "Flux Kustomization flux-system/apps applies"
+    install(place, bundle(place, *(make.config_map(name, x="1") for name in "abc")))
+    for name in "ab":
+        git_takes(place, name)
+    unchanged = plan(place, bundle(place, *(make.config_map(name, x="1") for name in "abc")))
+    assert unchanged.notes == ()
+    upgrade = plan(place, bundle(place, *(make.config_map(name, x="2") for name in "abc")))
+    assert upgrade.notes == (f"{git} 2 of these objects and may revert their changes: make them in Git",)
+    pruning = plan(place, bundle(place, *(make.config_map(name, x="1") for name in "bc")))
+    one = f"{git} ConfigMap {place.namespace}/a and may revert this change: make it in Git"
+    assert pruning.notes == (one,)
+    assert git_notes(plan_from_json(plan_to_json(pruning)).steps) == (one,), "a saved plan has it too"
+    seen = uninstall_plan.plan_uninstall("module", place.namespace, place.cluster, SystemClock())
+    assert seen is not None
+    state = DeletionState(place.cluster.name, "module", ManagedBy.DIRECT, foreseen=("known",), uninstall=seen)
+    assert state.warnings == ("known", *upgrade.notes)
+
+
+def test_labels_of_git_that_the_module_itself_brings_say_nothing_of_this_cluster(place: Place) -> None:
+    def exported(value: str) -> Json:
+        body = make.config_map("a", x=value)
+        return {**body, "metadata": {**body["metadata"], "labels": FLUX}}
+
+    install(place, bundle(place, exported("1")))
+    assert plan(place, bundle(place, exported("2"))).notes == ()
+
+
+def test_what_git_applies_is_adopted_only_after_it_was_released_there(place: Place) -> None:
+    somebody_made(place)
+    git_takes(place, "a")
+    intent = Intent(bundle(place, make.config_map("a", x="1")), adopt=True)
+    (step,) = plan(place, intent).steps
+    reason = "Flux Kustomization flux-system/apps applies it and would revert the adoption: release it there first"
+    assert (step.action, step.reason) == (Action.BLOCKED, reason)
+    released = {"metadata": {"annotations": {"kustomize.toolkit.fluxcd.io/reconcile": "disabled"}}}
+    place.cluster.patch(step.ref, released, PatchKind.MERGE)
+    (step,) = plan(place, intent).steps
+    assert step.action is Action.CHANGE
 
 
 def test_components_of_kubernetes_are_no_owner_to_take_over_from(place: Place) -> None:

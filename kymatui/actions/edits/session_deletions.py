@@ -19,19 +19,19 @@ from kymatui.domain.catalog.rows import ModuleRow
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef, split_name
-from kymatui.domain.kyma.kymas import ModuleRequest, Policy
+from kymatui.domain.kyma.kymas import Policy
 from kymatui.domain.kyma.manifests import Manifest, default_resource
 from kymatui.domain.kyma.module_templates import ModuleTemplate, associated_kinds
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma.states import State
 from kymatui.domain.kyma_edit.edit_progress import EditProgress, track_edit
-from kymatui.domain.kyma_edit.entry_patch import edit_entry
+from kymatui.domain.kyma_edit.entry_patch import KymaEdit, edit_entry
 from kymatui.domain.kyma_edit.label_edit import LabelProposal, Labels
 from kymatui.domain.kyma_edit.label_effects import preview_label_effects
 from kymatui.domain.kyma_edit.module_edit import EditProposal, EditVerb, ModuleEdit, entry_change
 from kymatui.domain.modules.presence import ManagerVisibility, Presence
 from kymatui.domain.modules.risks import effective_policies, unreleased_words
-from kymatui.domain.ownership import owning_manifest
+from kymatui.domain.ownership import git_source, git_warnings, owning_manifest
 from kymatui.domain.plans.direct_install import unknown_lists
 from kymatui.domain.remote.catalog_sync import SyncPlan, plan_pair_sync
 from kymatui.domain.remote.kyma_sync import owner_kyma
@@ -170,6 +170,10 @@ class SessionDeletions:
         unread = tuple(_unread_definitions(world.snapshot.feeds))
         counted = replace(counted, unknown=(*counted.unknown, *unread))
         refusal = "mandatory: every runtime has this module, so it cannot be disabled" if row.mandatory else ""
+        edit = self._edit(row.name) if state.managed_by is ManagedBy.KYMA else None
+        goes = manifest if state.managed_by is ManagedBy.MANIFEST else None
+        git = git_warnings([(git_source(goes.raw), goes.ref)]) if goes is not None else ()
+        git = edit.git_warnings if edit is not None and edit.before is not None else git
         if not refusal and default is None and counted.theirs and not by_hand:
             refusal = _unknown_default(world.snapshot.feeds)
         return replace(
@@ -179,7 +183,7 @@ class SessionDeletions:
             default=next((managed for managed in counted.ours if not managed.applied), None),
             requested=request is not None and state.managed_by is ManagedBy.KYMA,
             reported=report.state if report is not None else "",
-            foreseen=tuple(risk.warning for risk in row.foreseen),
+            foreseen=(*(risk.warning for risk in row.foreseen), *git),
             by_hand=by_hand,
             manager=row.manager,
             runs=row.readiness is not None and row.readiness.state is State.READY,
@@ -188,14 +192,13 @@ class SessionDeletions:
             control=self.manifests_on.name if self.manifests_on is not self._cluster else "",
             reported_by_manifest=str(row.reports.manifest),
             refusal=refusal and f"{row.name}: {refusal}",
-            entry=self._entry(row.name) if state.managed_by is ManagedBy.KYMA else None,
+            entry=requested(edit.before) if edit is not None else None,
             manifest_uid=_manifest_uid(row, world),
         )
 
-    def _entry(self, module: str) -> ModuleRequest | None:
-        """Return the entry that the edit removes: for a runtime that of its own Kyma."""
-        edit = self.edits.propose(ModuleEdit(EditVerb.DISABLE, module)).edit
-        return requested(edit.before) if edit is not None else None
+    def _edit(self, module: str) -> KymaEdit | None:
+        """Return the edit that removes the entry: for a runtime that of its own Kyma."""
+        return self.edits.propose(ModuleEdit(EditVerb.DISABLE, module)).edit
 
     def _direct(self, state: DeletionState, uninstall_plan: Any, row: ModuleRow | None) -> DeletionState:
         return replace(
@@ -379,8 +382,8 @@ class RuntimeKymaEdits(ClusterKymaEdits):
 
     def propose(self, toggle: ModuleEdit) -> EditProposal:
         proposal = super().propose(toggle)
-        kyma = self._sides.runtime_kyma
-        if proposal.edit is None:
+        kyma, foreign = self._sides.runtime_kyma, proposal.edit
+        if foreign is None:
             return proposal
         if kyma is None:
             why = self._sides.runtime_kyma_unknown
@@ -393,7 +396,9 @@ class RuntimeKymaEdits(ClusterKymaEdits):
         if kyma.meta.deleting:
             refusal = f"{kyma.ref} of the runtime is being deleted"
             proposal = replace(proposal, refusals=tuple(dict.fromkeys((refusal, *proposal.refusals))))
-        return replace(proposal, edit=edit_entry(kyma, toggle.module, entry_change(toggle)))
+        edit = edit_entry(kyma, toggle.module, entry_change(toggle))
+        others = tuple(words for words in proposal.warnings if words not in foreign.git_warnings)
+        return replace(proposal, edit=edit, warnings=(*edit.git_warnings, *others))
 
     def propose_labels(self, labels: Labels) -> LabelProposal:
         """Propose labels, with the objects that the catalog sync adds to the runtime and removes from it."""

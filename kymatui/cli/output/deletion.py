@@ -37,7 +37,7 @@ def deletion_text(state: DeletionState, form: str, *, cascade: bool, is_refused:
         parts.append(paragraph(f"warning: {state.warning} ({who}; now: {state.handling.value})", form))
     if state.advice:
         parts.append(paragraph(f"warning: {state.advice}", form))
-    parts += [paragraph(f"warning: {text}", form) for text in state.foreseen]
+    parts += [paragraph(f"warning: {text}", form) for text in state.warnings]
     missing = [paragraph(f"missing permission: {right}", form) for right in state.missing]
     parts += ["\n".join(missing)] if missing else []
     if is_refused or state.refusal:
@@ -142,7 +142,7 @@ def deletion_json(
         "turn": state.next_step(accept_unknown=accept_unknown).name.lower(),
         "refusal": state.refusal or None,
         "warning": state.warning or state.advice or None,
-        "foreseen": list(state.foreseen),
+        "foreseen": list(state.warnings),
         "missing": [str(right) for right in state.missing],
         "stations": [
             {"title": stage.title, "progressed": stage.progressed.value, "words": stage.message}

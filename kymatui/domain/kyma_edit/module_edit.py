@@ -26,7 +26,6 @@ from kymatui.domain.kyma_edit import entry_patch
 from kymatui.domain.kyma_edit.entry_patch import KymaEdit
 from kymatui.domain.modules.presence import Presence
 from kymatui.domain.modules.risks import RiskKind, risks_of_policy
-from kymatui.domain.ownership import git_warnings
 from kymatui.domain.snapshot.cluster_index import CATALOG_FEEDS
 from kymatui.domain.snapshot.missing_lists import RowFact, UnknownFact, explain_missing
 from kymatui.domain.snapshot.snapshots import ReadCache, Snapshot
@@ -315,7 +314,7 @@ def _still_unmanaging(case: _Case) -> Iterator[str]:
 
 def _warnings(case: _Case) -> Iterator[str]:
     row = case.will or case.was
-    yield from git_warnings(case.kyma.raw)
+    yield from case.edit.git_warnings
     match case.toggle.verb:
         case EditVerb.ENABLE:
             yield from _of_enabling(row)

@@ -19,7 +19,7 @@ from kymatui.domain.kubernetes.managed_fields import content_writers
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import Policy
-from kymatui.domain.ownership import LABEL_PART_OF, OwnerKind
+from kymatui.domain.ownership import LABEL_PART_OF, OwnerKind, git_source
 from kymatui.domain.rights import RequiredPermission, role_hint
 from kymatui.engine.bundles.bundle import Bundle, BundleHook, ChartRelease
 from kymatui.engine.cluster.concurrency import WIDTH, run_for_each
@@ -66,6 +66,7 @@ from kymatui.engine.plans.plan import (
     Step,
     bundle_digest,
     diff_objects,
+    git_notes,
     list_grants,
 )
 from kymatui.engine.sources.chart_lookup import ChartLocation, chart_location
@@ -191,7 +192,7 @@ class Planner:
             made_at=self._clock.now(),
             grants=list_grants((*self._bundle.objects, *self._bundle.crds)),
             missing=missing,
-            notes=(*self._bundle.notes, *deletion_notes(previous), *((note,) if note else ())),
+            notes=(*self._bundle.notes, *deletion_notes(previous), *((note,) if note else ()), *git_notes(steps)),
             observed=tuple(self._observed.items()),
             inventory=previous.resource_version if previous is not None else "",
             unfinished=self._is_unfinished(previous),
@@ -325,6 +326,11 @@ class Planner:
             return self._unchecked(entry, f"namespace {ref.namespace} is part of the plan")
         preview = self._dry_run(entry)
         self._observed[ref] = preview.observed
+        git = git_source(preview.live) if preview.live is not None else ""
+        git = "" if git == git_source(entry.body) else git  # the bundle's own marks, which say nothing of this cluster
+        if git and self._intent.adopt:
+            reason = f"{git} applies it and would revert the adoption: release it there first"
+            return Step(Action.BLOCKED, ref, entry.wave, entry.part, reason=reason, git=git)
         return Step(
             preview.action,
             ref,
@@ -336,6 +342,7 @@ class Planner:
             unchecked=preview.unchecked,
             adopted=self._adopted(ref, preview),
             inherits=preview.inherits,
+            git=git,
         )
 
     def _dry_run(self, entry: _Entry) -> ApplyPreview:

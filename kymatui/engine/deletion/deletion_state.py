@@ -18,6 +18,7 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kyma_keeper import with_keeper
 from kymatui.domain.kyma.kymas import ModuleRequest, read_request
 from kymatui.domain.kyma.problems import Actor
+from kymatui.domain.ownership import git_warnings
 from kymatui.domain.plans.backups import AcceptedObjects
 from kymatui.domain.rights import RequiredPermission
 from kymatui.engine.cluster.kind_order import deletion_blocker
@@ -26,6 +27,7 @@ from kymatui.engine.deletion.uninstall_plan import UninstallPlan
 from kymatui.engine.inventory.managed_resources import ManagedObject, ManagedObjects
 from kymatui.engine.jobs.job_progress import JobProgress, read_at_stop
 from kymatui.engine.jobs.object_deletion import uid_of
+from kymatui.engine.plans.plan import git_notes
 from kymatui.errors import CancelledError
 
 
@@ -195,6 +197,13 @@ class DeletionState(Struct, frozen=True):
     def stuck(self) -> tuple[ManagedObject, ...]:
         """Return the objects that are being deleted and still exist."""
         return tuple(instance for instance in self.remaining.instances if instance.deleted_at is not None)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Return what is foreseen, and what Git puts back of what is deleted."""
+        own = self.uninstall.steps if self.uninstall is not None else ()
+        objects = ((managed_object.git, managed_object.ref) for managed_object in self.deleted_objects)
+        return tuple(dict.fromkeys((*self.foreseen, *git_notes(own), *git_warnings(objects))))
 
     def next_step(self, *, accept_unknown: bool = False) -> NextStep:
         """Return the next step of the flowchart."""

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from kymatui.domain.inventories import Inventory, InventoryItem
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectKey, ObjectRef
-from kymatui.domain.ownership import OwnerKind
+from kymatui.domain.ownership import OwnerKind, git_source
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.kind_order import defined_kinds, deletion_blocker, is_definition, is_namespace
@@ -226,7 +226,16 @@ def _kept(item: InventoryItem, live: Object, reason: str) -> Step:
 
 def _deletion(item: InventoryItem, live: Object, inside: Iterable[ContainedObject], more: str) -> Step:
     reason, uids = f"not in this version{more}", tuple(contained_object.uid for contained_object in inside)
-    return Step(Action.DELETE, item.ref, _wave(item), BundlePart.PREVIOUS, reason=reason, uid=uid_of(live), takes=uids)
+    return Step(
+        Action.DELETE,
+        item.ref,
+        _wave(item),
+        BundlePart.PREVIOUS,
+        reason=reason,
+        uid=uid_of(live),
+        takes=uids,
+        git=git_source(live),
+    )
 
 
 def _wave(item: InventoryItem) -> int:

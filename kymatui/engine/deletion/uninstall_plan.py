@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from kymatui.domain.inventories import Inventory, InventoryItem, InventoryState, inventory_name, inventory_owner
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
-from kymatui.domain.ownership import Owner, OwnerKind
+from kymatui.domain.ownership import Owner, OwnerKind, git_source
 from kymatui.domain.plans.backups import AcceptedObjects
 from kymatui.domain.rights import RequiredPermission
 from kymatui.engine.bundles.bundle import hooks_of
@@ -264,8 +264,17 @@ class DeletionSteps:
         reason, part = self._keep_reason(item, live), _part(item.ref)
         action = Action.KEEP if reason else Action.DELETE
         reason = reason or (_LAST if part is BundlePart.NAMESPACE else "")
-        uid, version = uid_of(live), version_of(live)
-        return Step(action, item.ref, wave, part, reason=reason, adopted=item.adopted, uid=uid, version=version)
+        return Step(
+            action,
+            item.ref,
+            wave,
+            part,
+            reason=reason,
+            adopted=item.adopted,
+            uid=uid_of(live),
+            version=version_of(live),
+            git=git_source(live),
+        )
 
     def _without_chart_crd(self, item: InventoryItem, step: Step) -> Step:
         stays = self._inventory.chart and item.definition and not self._scope.delete_crds

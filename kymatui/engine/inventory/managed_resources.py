@@ -20,6 +20,7 @@ from kymatui.domain.ownership import (
     Owner,
     OwnerKind,
     deletion_protection,
+    git_source,
     is_applied_from,
     owner_text,
     ownership_of,
@@ -94,7 +95,7 @@ def is_shared_kind(group: str) -> bool:
 class ManagedObject(Struct, frozen=True):
     """One managed object; `owner` is the other installation in its marks, `keep_reason` what keeps it; "" for none.
 
-    `protection` says why the server refuses its deletion, "" if nothing known does.
+    `protection` says why the server refuses its deletion, `git` what applies it from Git; "" if nothing known does.
 
     `applied` means that lifecycle-manager applied it from the module's manifest and deletes it with the module.
     `created` and `deleted_at` are in seconds of the Unix clock, None if absent; `held` is text after the name that
@@ -114,6 +115,7 @@ class ManagedObject(Struct, frozen=True):
     owner: str = ""
     keep_reason: str = ""
     protection: str = ""
+    git: str = ""
 
     @property
     def owned(self) -> OwnedObject:
@@ -279,6 +281,7 @@ class InstallationClaim(Struct, frozen=True):
             owner_text(owner) if named and owner is not None else "",
             reason,
             deletion_protection(body),
+            git_source(body),
         )
 
     def _keep_reason(self, key: ObjectKey, body: Object) -> str:

@@ -17,6 +17,7 @@ from kymatui.domain.kubernetes.privileges import find_privileges
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kubernetes.terminal_text import cut_text
 from kymatui.domain.kyma.kymas import Policy
+from kymatui.domain.ownership import git_warnings
 from kymatui.domain.rights import RequiredPermission
 from kymatui.domain.versions.version_diff import ChangeKind, field_changes
 from kymatui.engine.bundles.bundle import HIDDEN, Bundle
@@ -132,6 +133,7 @@ class Step(Struct, frozen=True):
     uid        uid of the object to delete or keep; a recreated object is kept
     version    resource version of that object, "" while it is being deleted
     takes      uids of what is deleted with it: a CRD's instances, a namespace's content
+    git        what applies it from Git (`ownership.git_source`), "" for nothing
     """
 
     action: Action
@@ -148,6 +150,13 @@ class Step(Struct, frozen=True):
     uid: str = ""
     version: str = ""
     takes: tuple[str, ...] = ()
+    git: str = ""
+
+
+def git_notes(steps: Iterable[Step]) -> tuple[str, ...]:
+    """Return the warnings about what Git puts back of the changes and deletions."""
+    changing = (Action.CHANGE, Action.CONFLICT, Action.DELETE)
+    return git_warnings((step.git, step.ref) for step in steps if step.action in changing)
 
 
 class ObservedVersion(Struct, frozen=True):

@@ -161,4 +161,10 @@ def preview_object_edit(edit: ObjectEdit, management: str) -> Preview:
     """Return the fields that the server's dry run changed."""
     change = PlannedChange.CREATE if edit.before is None else PlannedChange.CHANGE
     line = PreviewLine(change, str(edit.ref), "", tuple(changed_fields(edit.changes)))
-    return Preview(object_edit_title(edit), (line,), management, question=f"{edit.verb.capitalize()} {edit.ref}?")
+    return Preview(
+        object_edit_title(edit),
+        (line,),
+        management,
+        warnings=edit.warnings,
+        question=f"{edit.verb.capitalize()} {edit.ref}?",
+    )

@@ -16,7 +16,7 @@ from kymatui.cli.options.direct_install import FORMATS, CommandContext, add_clus
 from kymatui.cli.options.listing import add_list_timeout
 from kymatui.cli.options.unknown_names import require_known
 from kymatui.cli.output.plan_changes import from_to, plan_document, plan_text
-from kymatui.cli.output.printing import markdown, print_line, print_text, table
+from kymatui.cli.output.printing import markdown, paragraph, print_line, print_text, table
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.plans.plan_preview import summarize_actions
 from kymatui.errors import (
@@ -163,7 +163,8 @@ class _Edit:
     def _text(self, edit: ObjectEdit, form: str) -> str:
         draw = markdown if form == "md" else table
         rows = [(change.path, from_to(change.before, change.after)) for change in edit.changes]
-        text = f"{edit.ref}\n\n{draw(('FIELD', 'BEFORE → AFTER'), rows)}"
+        warnings = (paragraph(f"warning: {warning}", form) for warning in edit.warnings)
+        text = "\n\n".join((str(edit.ref), draw(("FIELD", "BEFORE → AFTER"), rows), *warnings))
         return plan_text(self._place.target, summarize_actions([edit.verb]), text, form)
 
 
@@ -181,5 +182,6 @@ def _json(ref: ObjectRef, edit: ObjectEdit | None, outcome: str) -> dict[str, An
             "name": ref.name,
         },
         "changes": [{"path": change.path, "before": change.before, "after": change.after} for change in changes],
+        "warnings": list(edit.warnings) if edit is not None else [],
         "outcome": outcome,
     }

@@ -137,14 +137,12 @@ def _proposal_text(proposal: ManifestProposal, form: str) -> str:
     rows = [[_what(proposal), f"{proposal.ref}{where}", f"{proposal.module} {proposal.version}"]]
     parts = [(markdown if form == "md" else table)(("ACTION", "OBJECT", "MODULE"), rows)]
     parts.append("\n".join(paragraph(line, form) for line in proposal.diff))
-    if not proposal.operator.works:
-        why = sanitize(proposal.operator.message)
-        parts.append(paragraph(f"warning: no effect until you start `kymatui operator` ({why})", form))
+    parts += [paragraph(f"warning: {sanitize(warning)}", form) for warning in proposal.warnings]
     return "\n\n".join(parts)
 
 
 def _proposal_json(proposal: ManifestProposal, outcome: str) -> dict[str, Any]:
-    """Return `{"object", "name", "version", "installed", "manifest", "conflicts", "operator", "outcome"}`."""
+    """Return `{"object", "name", "version", "installed", "manifest", "conflicts", "operator", "warnings", …}`."""
     return {
         "object": str(proposal.ref),
         "name": proposal.module,
@@ -153,5 +151,6 @@ def _proposal_json(proposal: ManifestProposal, outcome: str) -> dict[str, Any]:
         "manifest": proposal.body,
         "conflicts": list(proposal.owners),
         "operator": proposal.operator.message or None,
+        "warnings": list(proposal.warnings),
         "outcome": outcome,
     }

@@ -162,7 +162,7 @@ def deletion_notes(deletion_state: DeletionState, *, accept_unknown: bool = Fals
         notes.append((f"{kind}: {agreed} ({sanitize(reason)})", "warning"))
     if deletion_state.advice:
         notes.append((f"▲ {sanitize(deletion_state.advice)}", "warning"))
-    notes += [(f"▲ {sanitize(text)}", "warning") for text in deletion_state.foreseen]
+    notes += [(f"▲ {sanitize(text)}", "warning") for text in deletion_state.warnings]
     if deletion_state.warning:
         notes += [
             (f"▲ {sanitize(deletion_state.warning)}", "warning"),
@@ -249,7 +249,7 @@ def _warnings(state: DeletionState, unmanages: bool, backup: str) -> Iterator[st
         yield f"{state.warning}. Selected: {with_keeper(_WAYS[state.handling], state.keeper)}"
     if state.advice:
         yield state.advice
-    yield from state.foreseen
+    yield from state.warnings
     if not state.refusal:
         yield (
             f"deleted objects are saved first to {shorten_path(backup)}"

@@ -217,7 +217,7 @@ def preview_manifest(proposal: ManifestProposal, management: str) -> Preview:
         lines=tuple(_lines(proposal, mark, what)),
         management=management,
         refusals=("no changes: the Manifest has this version already",) if proposal.changes_nothing else (),
-        warnings=tuple(_manifest_warnings(proposal)),
+        warnings=proposal.warnings,
         missing=() if proposal.allowed else (f"patch {proposal.ref}",),
         consents=tuple(_manifest_consents(proposal)),
         question=f"{words[:1].upper()}{words[1:]}?",
@@ -233,11 +233,6 @@ def _lines(proposal: ManifestProposal, mark: PlannedChange, what: str) -> Iterat
     control, runtime = proposal.sides
     yield PreviewLine(mark, f"on {control}: {proposal.ref}", "written by kymatui", proposal.diff)
     yield PreviewLine(mark, f"on {runtime}: {proposal.module}", what)
-
-
-def _manifest_warnings(proposal: ManifestProposal) -> Iterator[str]:
-    if not proposal.operator.works:
-        yield f"no effect until you start `kymatui operator` ({proposal.operator.message})"
 
 
 def _manifest_consents(proposal: ManifestProposal) -> Iterator[Consent]:
