@@ -34,22 +34,22 @@ from kymatui.ui.panes.resources_pane import ResourcesPane
 from kymatui.ui.panes.runtimes_pane import RuntimesPane
 from kymatui.ui.panes.table_pane import TablePane
 from kymatui.ui.panes.versions_pane import VersionsPane
-from kymatui.ui.presenters.catalog import change_rows, context_rows, problem_rows
+from kymatui.ui.presenters.catalog import change_rows, problem_rows
 from kymatui.ui.presenters.fleet import (
     fleet_reports,
     forecast_rows,
-    runtime_comparison,
     runtime_rows,
 )
 from kymatui.ui.presenters.module import object_tree, version_rows
 from kymatui.ui.presenters.plans import deletion_stages, job_rows
-from kymatui.ui.screens import glossary_screen
+from kymatui.ui.screens import contexts_screen, glossary_screen
 from kymatui.ui.screens.catalog_screen import CatalogScreen
 from kymatui.ui.screens.changes_screen import ChangesScreen
 from kymatui.ui.screens.channel_matrix_screen import ChannelMatrixScreen
 from kymatui.ui.screens.component_screen import ComponentScreen, ContentScreen
 from kymatui.ui.screens.contexts_screen import ContextsScreen
 from kymatui.ui.screens.deletion_screen import DeletionScreen
+from kymatui.ui.screens.fleet import compare_screen
 from kymatui.ui.screens.fleet.compare_screen import CompareScreen
 from kymatui.ui.screens.fleet.control_plane_screens import SyncScreen, WatchersScreen, WindowsScreen
 from kymatui.ui.screens.fleet.fleet_list_screens import RecentChangesScreen, VersionMatrixScreen, WaitingScreen
@@ -141,7 +141,7 @@ CLUSTER: Final = (
         "and `--audit` of the command line stay in force, and so do accent and read_only of the configuration. Active "
         "jobs are stopped after their current steps, once you confirm that.",
         kind="ctx",
-        columns=context_rows.COLUMNS,
+        columns=contexts_screen.COLUMNS,
     ),
     Page(
         JobsScreen,
@@ -222,7 +222,7 @@ CONTROL_PLANE: Final = (
         CompareScreen,
         "The control plane and one runtime side by side, differences first.",
         kind="compare",
-        columns=runtime_comparison.COLUMNS,
+        columns=compare_screen.COLUMNS,
         picture="compare",
     ),
     Page(

@@ -12,7 +12,15 @@ from collections.abc import Sequence
 
 from kymatui.cli.command_table import CommandEntry
 from kymatui.cli.output.printing import ANSWER, document, print_message, print_sentences, print_text
-from kymatui.cli.output.terminal import OutputError, abandon_output, choose_colours, guard_process, guarded_streams
+from kymatui.cli.output.terminal import (
+    OutputError,
+    abandon_output,
+    choose_colours,
+    display_waits,
+    end_waits,
+    guard_process,
+    guarded_streams,
+)
 from kymatui.cli.parser import build_parser
 from kymatui.errors import KymatuiError, ReadOnlyError, StoppedError
 
@@ -38,6 +46,7 @@ def _run(words: list[str]) -> int:
         try:
             return _command(words)
         finally:  # also behind argparse, which ends the process after a help text
+            end_waits()
             sys.stdout.flush()
     except BrokenPipeError:  # the reader, such as `head`, has read enough
         abandon_output()
@@ -62,6 +71,7 @@ def _command(words: list[str]) -> int:
         args = parser.parse_args(words)
         choose_colours(getattr(args, "color", "auto"))
         _refuse(args.command, args)
+        display_waits()
         return int(args.command_module.run(args))
     except KymatuiError as error:
         _place(error, args)

@@ -22,7 +22,7 @@ RAW_MANIFEST_LINK: Final = "rawManifest"
 def module_template(config: ModuleConfig, default_cr: Object | None, *, cluster_scoped: bool) -> Object:
     """Return the ModuleTemplate `<module>-<version>`; its component is found by name and version."""
     labels = {**config.labels, **_flags(config), MODULE_NAME: config.short_name}
-    annotations = {**config.annotations, CLUSTER_SCOPED: _boolean(cluster_scoped)}
+    annotations = {**config.annotations, CLUSTER_SCOPED: ("true" if cluster_scoped else "false")}
     linked = {RAW_MANIFEST_LINK: config.manifest} if is_address(config.manifest) else {}
     spec = {
         "moduleName": config.short_name,
@@ -91,10 +91,6 @@ def _manager(manager: ConfigManager | None) -> Object | None:
     if manager is None:
         return None
     return {**_type(manager.type), "name": manager.name, **_optional("namespace", manager.namespace)}
-
-
-def _boolean(value: bool) -> str:
-    return "true" if value else "false"
 
 
 def _optional(name: str, value: Any) -> Object:

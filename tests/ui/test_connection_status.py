@@ -13,8 +13,8 @@ from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.errors import UnauthorizedError, UnreachableError
 from kymatui.ui.connection.connection_status import connection_banner, describe_connection
+from kymatui.ui.panes.runtimes_pane import fleet_notice
 from kymatui.ui.presenters.catalog.table_notices import table_notice
-from kymatui.ui.presenters.fleet.fleet_notices import fleet_notice
 from tests.domain import builders as b
 from tests.ui.driving import SIZE, ready, table, text, until
 from tests.ui.fleets import StillFleet, fleet_app

@@ -16,12 +16,12 @@ from kymatui.adapters.kube.auth.endpoint import Endpoint
 from kymatui.adapters.kube.auth.kubeconfig import KubeconfigEntry
 from kymatui.domain.snapshot.snapshots import Feed, FeedState
 from kymatui.engine.cluster.dials import Dial, DialPhase
-from kymatui.engine.cluster.logins import LOGINS
+from kymatui.engine.cluster.logins import LOGINS, Login
 from kymatui.errors import ConfigurationError
 from kymatui.ui.connection.connection_status import describe_connection
 from kymatui.ui.dialogs.login_dialog import LoginScreen
+from kymatui.ui.panes.runtimes_pane import fleet_notice
 from kymatui.ui.presenters.catalog.table_notices import TableNotice, table_notice
-from kymatui.ui.presenters.fleet.fleet_notices import fleet_notice
 from tests.ui.driving import until
 from tests.ui.test_hostile_names import displayed
 
@@ -127,7 +127,7 @@ async def test_a_plugin_that_needs_a_terminal_is_refused_where_the_screen_cannot
 )
 def test_the_first_frame_says_that_a_person_logs_in(states: tuple[FeedState, ...], word: str) -> None:
     feeds = {str(number): Feed(state, 1000.0) for number, state in enumerate(states)}
-    assert describe_connection(feeds, 1000.0, logging_in=True).word == word
+    assert describe_connection(feeds, 1000.0, login=Login("kubelogin", "me", 60.0)).word == word
 
 
 @pytest.mark.parametrize(

@@ -29,10 +29,12 @@ from kymatui.lists.columns import Cell, Column, natural_key
 from kymatui.moments import format_duration, next_text
 from kymatui.ui.connection.connection_status import connection_banner, describe_connection
 from kymatui.ui.navigation.key_help import KeyHelp, group_keys, group_of, join_keys, key_name, keymap_problems
-from kymatui.ui.presenters.catalog import change_rows, channel_matrix, problem_rows
+from kymatui.ui.panes import module_panes
+from kymatui.ui.presenters.catalog import change_rows, problem_rows
 from kymatui.ui.presenters.catalog.table_notices import table_notice
-from kymatui.ui.presenters.module import event_rows, module_facts, state_check_lines, version_rows
+from kymatui.ui.presenters.module import module_facts, state_check_lines, version_rows
 from kymatui.ui.presenters.module.object_tree import foldable_keys, tree_branches, tree_rows
+from kymatui.ui.screens import channel_matrix_screen
 from kymatui.ui.terminal.file_saving import as_file_name, save_file, save_new_file
 from kymatui.ui.terminal.text_filters import ascii_only
 from kymatui.ui.viewmodels.row_filter import parse_filter
@@ -178,7 +180,7 @@ def test_what_changes_between_two_versions_is_told_field_by_field() -> None:
 
 def lines_of(*found: b.Json) -> list[Row]:
     world = replace(WORLD, events=found)
-    return event_rows.event_lines(row("keda"), world, b.NOW, index_objects(world, ReadCache()))
+    return module_panes.event_lines(row("keda"), world, b.NOW, index_objects(world, ReadCache()))
 
 
 def event(**more: Any) -> b.Json:
@@ -223,7 +225,7 @@ def test_only_the_events_of_the_modules_objects_are_shown() -> None:
 )
 def test_why_there_are_no_events_is_said(name: str, state: FeedState, words: str) -> None:
     found = replace(WORLD, feeds={**LIVE, namespaced_feed("events", "kyma-system"): Feed(state)})
-    assert words in event_rows.why_no_events(row(name), found)
+    assert words in module_panes.why_no_events(row(name), found)
 
 
 # tree and history
@@ -281,8 +283,8 @@ def test_problems_come_worst_first_and_each_once() -> None:
 
 
 def test_channels_are_compared_with_the_kymas_own() -> None:
-    found, lines = channel_matrix.channel_rows(CATALOG)
-    assert [column.title for column in channel_matrix.channel_columns(found)][1] == "REGULAR (yours)"
+    found, lines = channel_matrix_screen.channel_rows(CATALOG)
+    assert [column.title for column in channel_matrix_screen.channel_columns(found)][1] == "REGULAR (yours)"
     assert texts([line for line in lines if line.key == "keda"], "channel:fast", "agrees") == [
         ("1.8.2  +2 minors", "differ")
     ]

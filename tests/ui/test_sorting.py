@@ -33,11 +33,12 @@ from kymatui.lists.columns import ABSENT, Column
 from kymatui.lists.control_plane import WINDOW_COLUMNS
 from kymatui.lists.fleet import GROUP_COLUMNS
 from kymatui.lists.module import EVENT_COLUMNS, VERSION_COLUMNS
+from kymatui.ui.panes import module_panes
 from kymatui.ui.panes.runtimes_pane import BY_STATE
 from kymatui.ui.presenters.catalog import catalog_rows as catalog_words
 from kymatui.ui.presenters.catalog import catalog_views, change_rows
 from kymatui.ui.presenters.fleet import control_plane_reports, fleet_reports, runtime_rows
-from kymatui.ui.presenters.module import event_rows, version_rows
+from kymatui.ui.presenters.module import version_rows
 from kymatui.ui.presenters.plans import job_rows
 from kymatui.ui.screens.fleet.fleet_list_screens import RecentChangesScreen
 from kymatui.ui.viewmodels.row_filter import parse_filter
@@ -118,7 +119,7 @@ def of_events(numbers: Sequence[int]) -> Rows:
             GroupVersionKind("operator.kyma-project.io", "v1", resource["kind"]), "kyma-system", "default"
         ),
     )
-    return EVENT_COLUMNS, event_rows.event_lines(row, b.snapshot(events=found), b.NOW, ObjectIndex.of(()))
+    return EVENT_COLUMNS, module_panes.event_lines(row, b.snapshot(events=found), b.NOW, ObjectIndex.of(()))
 
 
 def of_jobs(numbers: Sequence[int]) -> Rows:

@@ -76,7 +76,7 @@ class VersionReader:
 
     def _read(self, template: ModuleTemplate) -> VersionContent:
         unread: list[str] = []
-        default = _default_cr(template)
+        default = _by_kind(dict(template.data)) if template.data else {}
         for source in (self._layers, self._address):
             try:
                 content = source(template)
@@ -129,10 +129,6 @@ def _descriptor(template: ModuleTemplate) -> ComponentDescriptor | None:
         return read_descriptor(raw) if raw else None
     except DescriptorError as error:
         raise DescriptorError(f"its component descriptor: {error}") from error
-
-
-def _default_cr(template: ModuleTemplate) -> Mapping[str, Object]:
-    return _by_kind(dict(template.data)) if template.data else {}
 
 
 def _by_kind(body: Object) -> Mapping[str, Object]:

@@ -102,7 +102,7 @@ class _TimedResponse(HTTPResponse):
 
 
 class _Dialled:
-    """A connection that says how far it is while it is opened."""
+    """A connection that says how far it is while it is opened, and while a request has no answer."""
 
     resolves: bool  # False where the proxy looks names up
     host: str
@@ -115,6 +115,10 @@ class _Dialled:
                 self._resolve()
                 dial.phase = DialPhase.CONNECTING
             super().connect()  # type: ignore[misc]  # of urllib3's connection, which is the next class
+
+    def getresponse(self) -> Any:
+        with DIALS.entered(getattr(self, "_tunnel_host", None) or self.host, DialPhase.WAITING):
+            return super().getresponse()  # type: ignore[misc]  # of urllib3's connection
 
     def _resolve(self) -> None:
         """Look the name up once in a process: the resolver has the answer when the connection asks for it."""

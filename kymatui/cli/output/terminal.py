@@ -11,8 +11,8 @@ import errno
 import io
 import os
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any, Final, TextIO
 
 from kymatui.domain.kubernetes.terminal_text import error_reason, sanitize_lines
@@ -21,6 +21,31 @@ from kymatui.patterns import deferred
 
 class OutputError(OSError):
     """Standard output cannot be written: its disk is full, or it is closed."""
+
+
+class _Door:
+    """What a text that goes to the terminal passes; "" says that something else draws from now on, or nothing."""
+
+    passing: Callable[[str], AbstractContextManager[object]] = nullcontext
+
+
+DOOR: Final = _Door()
+
+
+def display_waits() -> None:
+    """Display from now on what the command waits for; on a terminal only."""
+    if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
+        from kymatui.cli.output.wait_line import WaitLine
+
+        line = WaitLine(raw_stream(sys.stderr))
+        DOOR.passing = line.hidden
+        line.start()
+
+
+def end_waits() -> None:
+    """Leave the terminal to something else that draws, or to the shell."""
+    with DOOR.passing(""):
+        DOOR.passing = nullcontext
 
 
 class GuardedStream:
@@ -38,13 +63,13 @@ class GuardedStream:
         """Write and return the number of characters, as a stream does; what it cannot encode is replaced."""
         encoding = self.raw.encoding or "utf-8"
         shown = visible(text, has_colours=has_colours(self.raw))
-        with self._written():
+        with DOOR.passing(shown), self._written():
             self.raw.write(shown.encode(encoding, "replace").decode(encoding))
         return len(text)
 
     def write_content(self, content: bytes) -> None:
         """Write bytes as they are; a stream without bytes, such as a test's, gets them as text."""
-        with self._written():
+        with DOOR.passing("\n"), self._written():
             self.raw.flush()
             buffer = getattr(self.raw, "buffer", None)
             if buffer is None:
@@ -134,6 +159,7 @@ _LAST_STREAM: Final = 2
 
 def raw_stream(stream: TextIO) -> TextIO:
     """Return the stream before the door was put there: for what draws, and sanitizes itself what it draws."""
+    end_waits()
     return stream.raw if isinstance(stream, GuardedStream) else stream
 
 

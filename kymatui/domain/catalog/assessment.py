@@ -170,7 +170,7 @@ def assess(
         has_cause = (
             refusal is not None and refusal.state is State.ERROR
         )  # waiting for the Deployment does not end this Error
-        is_early = starting and readiness is not None and not _broken(readiness) and not has_cause
+        is_early = starting and readiness is not None and readiness.state is not State.ERROR and not has_cause
         claims += _reported(report, manifest, refusal, is_early=is_early)
     if presence in (Presence.ORPHAN, Presence.CONFLICT, Presence.PARTIAL, Presence.DELETION_INTERRUPTED):
         claims.append((State.WARNING, StateSource.PRESENCE))
@@ -194,10 +194,6 @@ def _claims(
     if manager_missing:
         claims.append((State.ERROR, StateSource.MANAGER))
     return claims
-
-
-def _broken(readiness: Readiness) -> bool:
-    return readiness.state is State.ERROR
 
 
 def _reported(

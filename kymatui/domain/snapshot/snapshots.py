@@ -94,6 +94,12 @@ def is_namespaced_feed(name: str) -> bool:
     return bool(followed_kind(name))
 
 
+def count_listed(feeds: Mapping[str, Feed]) -> tuple[int, int]:
+    """Return how many lists of a cluster came or were refused, and how many are awaited in all."""
+    own = [feed for name, feed in feeds.items() if not name.startswith(CATALOG_FEED)]
+    return sum(feed.state is not FeedState.SYNCING for feed in own), len(own)
+
+
 class FeedState(StrEnum):
     """The states of a list and its watch."""
 

@@ -8,7 +8,7 @@ from typing import Final
 from msgspec import Struct
 
 from kymatui.domain.fleet.fleet_tracker import RuntimeKey
-from kymatui.domain.fleet.runtimes import Runtime, group_name
+from kymatui.domain.fleet.runtimes import group_name
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma.maintenance_windows import MaintenanceWindow
@@ -215,7 +215,7 @@ def group_forecast(forecast: Forecast, by: str = "") -> tuple[ForecastGroup, ...
     """Return the groups of what changes, by group, risk and module."""
     entries: dict[tuple[_GroupKey, str], list[ModuleForecast]] = {}
     for entry in forecast.changed:
-        group = _group_of(forecast.runtimes, entry, by)
+        group = group_name(forecast.runtimes[entry.runtime], by) if by else ""
         key = group, entry.module, entry.kind, entry.then.reason, entry.installed, entry.then.version
         # some reasons name a channel: rows that read alike are one, others are not
         message = "" if entry.then.window is not None else reason_words(entry)
@@ -224,10 +224,6 @@ def group_forecast(forecast: Forecast, by: str = "") -> tuple[ForecastGroup, ...
     return tuple(
         sorted(groups, key=lambda item: (item.group, BY_RISK.index(item.kind), item.module, -len(item.entries)))
     )
-
-
-def _group_of(runtimes: Mapping[RuntimeKey, Runtime], entry: ModuleForecast, by: str) -> str:
-    return group_name(runtimes[entry.runtime], by) if by else ""
 
 
 def _first_window(entries: Iterable[ModuleForecast]) -> MaintenanceWindow | None:

@@ -13,6 +13,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import PurePath
 from typing import Final, Protocol
 
 from msgspec import Struct
@@ -62,6 +63,9 @@ class Login:
         self.has_terminal = False
         self.is_renewal = LOGINS.is_renewing
         self._ends = time.monotonic() + limit
+
+    def __str__(self) -> str:
+        return f"Logging in with {PurePath(self.plugin).name}"
 
     @property
     def seconds_left(self) -> float:
@@ -128,6 +132,10 @@ class Logins:
     def running(self) -> tuple[Login, ...]:
         with self._lock:
             return tuple(self._running)
+
+    @property
+    def oldest(self) -> Login | None:
+        return next(iter(self.running), None)
 
     @property
     def seconds(self) -> float:

@@ -120,7 +120,7 @@ class ReleaseStore:
     def note(self, inventory: Inventory) -> Inventory:
         release = self._release(inventory)
         if inventory.is_deleting:
-            release = _with_status(release, Status.UNINSTALLING)
+            release = replace(release, status=Status.UNINSTALLING, description=_DESCRIPTIONS[Status.UNINSTALLING])
         return self._write(_with_runs(release, inventory.done), inventory)
 
     def finish(self, inventory: Inventory) -> Inventory:
@@ -407,10 +407,6 @@ def _digest(revision: _Revision) -> str:
 
 def _was_deployed(history: Iterable[Release]) -> bool:
     return any(release.status in (Status.DEPLOYED, Status.SUPERSEDED) for release in history)
-
-
-def _with_status(release: Release, status: Status) -> Release:
-    return replace(release, status=status, description=_DESCRIPTIONS[status])
 
 
 def _with_runs(release: Release, done: Iterable[str]) -> Release:

@@ -224,15 +224,11 @@ def _interrupted(newest_first: list[JobRecord]) -> Iterator[JobRecord]:
         remaining = tuple(subject for subject in record.subjects if subject not in taken)
         if remaining:
             modules = remaining if record.heading.modules else ()
-            yield replace(record, heading=_with_modules(record.heading, modules))
+            yield replace(record, heading=replace(record.heading, modules=modules))
 
 
 def _replaces(record: JobRecord) -> bool:
     return record.is_done or record.state is None or bool(record.steps)
-
-
-def _with_modules(heading: JobHeading, modules: tuple[str, ...]) -> JobHeading:
-    return replace(heading, modules=modules)
 
 
 def unfinished_runtimes(

@@ -13,7 +13,8 @@ from kymatui.adapters.kube.watch.projections import MetadataOnly, StatusOnly, Wo
 from kymatui.domain.kubernetes.backoff import Backoff
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.modules.readiness import unready_managers
-from kymatui.domain.snapshot.snapshots import ReadCache
+from kymatui.domain.snapshot.snapshots import ReadCache, count_listed
+from kymatui.engine.cluster.dials import DIALS, DialPhase
 from kymatui.engine.cluster.logins import WaitLimit
 from kymatui.errors import KymatuiError, as_kymatui_error, is_busy
 from kymatui.sessions.feeds.feeds import (
@@ -97,7 +98,10 @@ class FeedDirector:
         end of the time.
         """
         limit = WaitLimit(timeout)
-        with self._changed:
+        with (
+            DIALS.entered(self._feeds.cluster, DialPhase.LISTING, lambda: count_listed(self._feeds.states())),
+            self._changed,
+        ):
             while not complete():
                 seconds = limit.remaining
                 if self.failure is not None and (seconds <= 0 or not is_busy(self.failure)):

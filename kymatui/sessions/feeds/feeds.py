@@ -130,6 +130,12 @@ class Feeds:
         self._closed = False
         self._listens = False
 
+    @property
+    def cluster(self) -> str:
+        """Return the context's name, or the server of a kubeconfig without contexts."""
+        connection = self._client.transport.connection
+        return connection.context or connection.endpoint.server
+
     def expect(self, names: Iterable[str]) -> None:
         """Expect lists before anything is known of the server: they are syncing."""
         for name in names:

@@ -224,8 +224,7 @@ class ClusterView:
     @property
     def connection(self) -> ConnectionStatus:
         feeds = self.snapshot.feeds if self.snapshot else {}
-        logging_in, dial = bool(LOGINS.running), DIALS.oldest
-        return describe_connection(feeds, self._clock(), self.failure, logging_in=logging_in, dial=dial)
+        return describe_connection(feeds, self._clock(), self.failure, login=LOGINS.oldest, dial=DIALS.oldest)
 
     @property
     def is_outdated(self) -> bool:

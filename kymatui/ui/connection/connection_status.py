@@ -7,8 +7,16 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
-from kymatui.domain.snapshot.snapshots import CATALOG_FEED, LOGIN_REJECTED, Feed, FeedState, is_namespaced_feed
+from kymatui.domain.snapshot.snapshots import (
+    CATALOG_FEED,
+    LOGIN_REJECTED,
+    Feed,
+    FeedState,
+    count_listed,
+    is_namespaced_feed,
+)
 from kymatui.engine.cluster.dials import Dial, DialPhase
+from kymatui.engine.cluster.logins import Login
 from kymatui.errors import KymatuiError, UnauthorizedError
 from kymatui.moments import format_duration
 
@@ -36,7 +44,7 @@ def describe_connection(
     now: float,
     failure: KymatuiError | None = None,
     *,
-    logging_in: bool = False,
+    login: Login | None = None,
     dial: Dial | None = None,
 ) -> ConnectionStatus:
     """Return the worst status: stale, then a login, then a connection that is being opened, then loading, then live.
@@ -51,8 +59,8 @@ def describe_connection(
     feeds = {n: feed for n, feed in feeds.items() if feed.state is FeedState.STALE or not is_namespaced_feed(n)}
     states = [feed.state for feed in feeds.values()]
     rejected = next((feed for feed in feeds.values() if feed.is_login_rejected), None)
-    if logging_in and FeedState.STALE not in states and FeedState.LIVE not in states:
-        return ConnectionStatus("logging in", "processing", step="Logging in")
+    if login is not None and FeedState.STALE not in states and FeedState.LIVE not in states:
+        return ConnectionStatus("logging in", "processing", step=str(login))
     if not states or (dial is not None and set(states) == {FeedState.SYNCING}):
         word = str(DialPhase.CONNECTING if dial is None else dial.phase)
         return ConnectionStatus(word, "processing", step=str(dial or "Connecting"))
@@ -65,9 +73,9 @@ def describe_connection(
         return ConnectionStatus(word, "error", since or now, why, age, rejected=rejected)
     if FeedState.FAILED in states and not {FeedState.LIVE, FeedState.SYNCING}.intersection(states):
         return _offline(rejected)
-    waiting = states.count(FeedState.SYNCING)
-    if waiting:
-        return ConnectionStatus(f"loading {len(states) - waiting}/{len(states)}", "processing")
+    if FeedState.SYNCING in states:
+        listed, total = count_listed(feeds)
+        return ConnectionStatus(f"loading {listed}/{total}", "processing")
     if FeedState.FAILED in states:
         return ConnectionStatus("partly live", "warning")
     return ConnectionStatus("live", "ready")

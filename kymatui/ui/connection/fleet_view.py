@@ -171,7 +171,7 @@ class FleetView(ClusterView):
             self.seen.picture.feeds if self.seen is not None else {},
             self._clock(),
             self.failure,
-            logging_in=bool(LOGINS.running),
+            login=LOGINS.oldest,
             dial=DIALS.oldest,
         )
 

@@ -143,7 +143,7 @@ async def _plan(
     if answer.is_yes:
         planned = sum(step.is_ahead for step in steps)
         run = partial(_run, campaign, steps)
-        keeps, titles = frozenset({FLEET_JOB_KEY}), _steps(steps, pace)
+        keeps, titles = frozenset({FLEET_JOB_KEY}), tuple(map(_step, waves(steps, pace.canaries, pace.at_once)))
         numbers = {"canaries": str(pace.canaries), "at_once": str(pace.at_once)}
         names = join_runtimes(job_runtimes(steps, is_resumed=is_resumed))
         purpose = JobPurpose(change.kind, change.modules, {**change.options, **numbers, RUNTIMES: names})
@@ -173,10 +173,6 @@ async def resume_campaign(app: FleetFlowApp, record: JobRecord) -> None:
 async def _again(app: FleetFlowApp, runtimes: Sequence[str], requested: _Requested) -> None:
     """Plan again what is left of an interrupted campaign and apply it; completed runtimes are skipped."""
     await _plan(app, runtimes, requested)
-
-
-def _steps(steps: Sequence[CampaignStep], pace: CampaignPace) -> tuple[str, ...]:
-    return tuple(map(_step, waves(steps, pace.canaries, pace.at_once)))
 
 
 def _step(wave: Sequence[CampaignStep]) -> str:

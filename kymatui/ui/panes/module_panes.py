@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from textual import on
 from textual.app import ComposeResult
@@ -11,19 +11,30 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widget import Widget
 
-from kymatui.domain.catalog.module_events import events_about, module_objects
+from kymatui.domain.catalog.module_events import (
+    Event,
+    EventsAvailability,
+    event_objects,
+    events_about,
+    events_availability,
+    module_objects,
+)
 from kymatui.domain.catalog.rows import ModuleRow
 from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.snapshot.object_index import ObjectIndex
 from kymatui.domain.snapshot.snapshots import Snapshot
 from kymatui.lists.catalog_cells import Explanation, explain_row
+from kymatui.lists.columns import cells_of
 from kymatui.lists.module import EVENT_COLUMNS
 from kymatui.ui.connection.cluster_link import FollowedObjects
 from kymatui.ui.panes.object_view import ObjectView
 from kymatui.ui.panes.pane import Pane
 from kymatui.ui.presenters.catalog.change_rows import MODULE_COLUMNS, change_rows, change_subjects, format_change
-from kymatui.ui.presenters.module import event_rows, module_facts
+from kymatui.ui.presenters.module import module_facts
 from kymatui.ui.terminal.plain_widgets import Horizontal, Static, with_tone
 from kymatui.ui.viewmodels.display_text import Fact
+from kymatui.ui.viewmodels.row_list import Row as Line
 from kymatui.ui.viewmodels.sorting import SortOrder
 from kymatui.ui.widgets.document import Document, TextScroll
 from kymatui.ui.widgets.fact_list import Facts
@@ -74,7 +85,7 @@ class OverviewPane(Pane):
             "manifest-says": lambda at: module_facts.manifest_conditions(row, snapshot, at),
             "resource-says": lambda at: module_facts.resource_conditions(row, snapshot, at),
             "findings": lambda _: module_facts.findings(row),
-            "tail": lambda at: event_rows.newest_events(row, snapshot, at),
+            "tail": lambda at: newest_events(row, snapshot, at),
             "resources": lambda _: module_facts.resources(row),
             "evidence": lambda _: module_facts.evidence(row),
         }
@@ -230,12 +241,10 @@ class EventsPane(Pane):
 
     def draw(self, row: ModuleRow, snapshot: Snapshot) -> None:
         app = self.kymatui
-        self._refs = event_rows.event_subjects(row, snapshot, app.view.locations)
-        self.query_one(LiveTable).show(
-            event_rows.event_lines(row, snapshot, app.clock(), app.view.locations, app.only_namespace)
-        )
+        self._refs = event_subjects(row, snapshot, app.view.locations)
+        self.query_one(LiveTable).show(event_lines(row, snapshot, app.clock(), app.view.locations, app.only_namespace))
         self.set_class(not self.query_one(LiveTable).everything, "-empty")
-        self.query_one("#no-events", Static).update(event_rows.why_no_events(row, snapshot, app.only_namespace))
+        self.query_one("#no-events", Static).update(why_no_events(row, snapshot, app.only_namespace))
 
     def entry(self) -> ObjectRef | None:
         return self._refs.get(self.query_one(LiveTable).cursor_key or "")
@@ -243,3 +252,52 @@ class EventsPane(Pane):
     @on(RowTable.Chosen)
     def _chosen(self) -> None:
         self.open_entry()
+
+
+_EMPTY: Final = {
+    EventsAvailability.NO_OBJECTS: "The module has no objects that could have events.",
+    EventsAvailability.FORBIDDEN: "You may not list events or the module's objects.",
+    EventsAvailability.LOADING: "Loading …",
+    EventsAvailability.FAILED: "Events or the module's objects could not be listed.",
+    EventsAvailability.LISTED: "No events of this module; the cluster keeps events for an hour.",
+}
+
+
+def event_lines(
+    module: ModuleRow, snapshot: Snapshot, now: float, locations: ObjectIndex, namespace: str = ""
+) -> list[Line]:
+    """Return a line for each event of the module and of its owned objects, newest first; with a namespace its own."""
+    events = events_about(snapshot, event_objects(module, locations))
+    return [_line(event, now) for event, ref in events if not namespace or ref.namespace in ("", namespace)]
+
+
+def event_subjects(module: ModuleRow, snapshot: Snapshot, locations: ObjectIndex) -> dict[str, ObjectRef]:
+    """Return the object of each event by row key."""
+    return {_key(event): ref for event, ref in events_about(snapshot, event_objects(module, locations))}
+
+
+def newest_events(module: ModuleRow, snapshot: Snapshot, now: float) -> list[Fact]:
+    """Return the five newest events of the module's own objects, one line each."""
+    facts = []
+    for event, _ in events_about(snapshot, module_objects(module))[:5]:
+        line = _line(event, now)
+        cells = {name: cell.text for name, cell in line.cells.items()}
+        many = f"  (×{cells['count']})" if cells["count"] not in ("", "1") else ""
+        text = f"{cells['type']} {cells['reason']}  {cells['object']}: {cells['message']}{many}"
+        facts.append(Fact(cells["age"], text, line.cells["type"].tone))
+    return facts
+
+
+def why_no_events(module: ModuleRow, snapshot: Snapshot, namespace: str = "") -> str:
+    """Return the meaning of an empty event list, which may be narrowed to a namespace."""
+    if namespace and events_availability(module, snapshot) is EventsAvailability.LISTED:
+        return f"No events of this module in namespace {sanitize(namespace)}; `:ns all` shows all."
+    return _EMPTY[events_availability(module, snapshot)]
+
+
+def _line(event: Event, now: float) -> Line:
+    return Line(_key(event), cells_of(EVENT_COLUMNS, event, now))
+
+
+def _key(event: Event) -> str:
+    return event.uid or f"{event.kind}/{event.name}/{event.reason}/{event.last_seen}"

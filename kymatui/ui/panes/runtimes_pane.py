@@ -12,11 +12,13 @@ from textual.content import Content
 
 from kymatui.domain.fleet.clusters import ClusterStatus
 from kymatui.domain.kubernetes.refs import split_name
-from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
+from kymatui.domain.snapshot.cluster_index import KYMA_FEED
+from kymatui.domain.snapshot.snapshots import FeedState
 from kymatui.ui.flows.flow_app import fleet_catalogs
 from kymatui.ui.navigation.command_table import ScreenCommand, unknown_name
 from kymatui.ui.panes.table_pane import TablePane
-from kymatui.ui.presenters.fleet.fleet_notices import fleet_notice
+from kymatui.ui.presenters.catalog.table_notices import TableNotice, failed_notice, failure_notice
 from kymatui.ui.terminal.plain_widgets import with_tone
 from kymatui.ui.viewmodels.row_list import Row
 from kymatui.ui.viewmodels.sorting import SortOrder
@@ -25,10 +27,13 @@ from kymatui.ui.widgets.row_table import RowTable
 from kymatui.ui.widgets.view_tabs import Tab
 
 if TYPE_CHECKING:
+    from kymatui.domain.fleet.fleet_tracker import FleetSnapshot
     from kymatui.domain.fleet.runtimes import Runtime
+    from kymatui.errors import KymatuiError
     from kymatui.ui.connection.fleet_view import FleetReading
     from kymatui.ui.flows.flow_app import FleetFlowApp
     from kymatui.ui.presenters.fleet.runtime_rows import RuntimeFilter
+
 
 GROUPS = ("", "plan", "region", "platform-region", "channel", "state", "account")
 BY_STATE = SortOrder("state")
@@ -256,3 +261,35 @@ class RuntimesPane(TablePane):
             self.show_view(names[words[0]])
         else:
             self.fleet_app.problem(unknown_name("group", words[0] if words else "", names, "group WHAT"))
+
+
+def fleet_notice(
+    fleet: FleetSnapshot | None, failure: KymatuiError | None, shown: int, step: str = ""
+) -> TableNotice | None:
+    """Return the notice; None where there are rows. `step` is what is done for the first answer."""
+    if failure is not None and fleet is None:
+        return failure_notice(failure)
+    if shown:
+        return None
+    if step or fleet is None:
+        return TableNotice(sanitize(f"{step or 'Connecting'} …"), tone="processing")
+    feed = fleet.feeds.get(KYMA_FEED)
+    if fleet.runtimes:
+        return TableNotice(
+            "Nothing matches",
+            f"{format_count(len(fleet.runtimes), 'runtime')} hidden.",
+            "esc clears the filter",
+        )
+    if feed is None or feed.state is FeedState.SYNCING:
+        return TableNotice("Loading …", "Listing the Kymas of the control plane.", tone="processing")
+    words = {
+        FeedState.ABSENT: ("No Kyma on this cluster", "choose a control plane with --kcp-context"),
+        FeedState.FORBIDDEN: (
+            "Not allowed to list Kymas",
+            "`kymatui rights` prints the Role that allows it",
+        ),
+    }
+    if feed.state is FeedState.FAILED:
+        return failed_notice(feed, "The control plane does not answer")
+    title, hint = words.get(feed.state, ("No runtimes", "the control plane has no Kyma"))
+    return TableNotice(title, sanitize(feed.message), hint, "warning" if feed.state in words else "muted")
