@@ -209,6 +209,26 @@ def test_what_was_issued_is_used_until_it_ends() -> None:
     assert authorization(credentials.present()) == "Bearer t2"
 
 
+@pytest.mark.parametrize("life", [0.5, 5.0, 9.0, 60.0, 3600.0])
+@pytest.mark.parametrize("kept", [True, False], ids=["the plugin answers from its own cache", "each answer is new"])
+def test_a_credential_of_a_short_life_is_used_and_renewed_before_it_ends(life: float, kept: bool) -> None:
+    now, ends, runs = [1000.0], [1000.0 + life], []
+
+    def make() -> Credential:
+        runs.append(now[0])
+        if now[0] >= ends[0] or not kept:
+            ends[0] = now[0] + life
+        return bearer_credential(f"t{ends[0]}", ends[0])
+
+    credentials = CredentialSource(make, clock=lambda: now[0])
+    for _ in range(400):  # two lives
+        known = credentials.present()
+        assert known.expires is not None
+        assert known.expires > now[0]
+        now[0] += life / 200
+    assert len(runs) <= 10
+
+
 def test_after_a_refusal_only_one_thread_renews_and_the_same_is_not_tried_twice() -> None:
     tokens = iter(["old", "new", "new"])
     credentials = CredentialSource(lambda: bearer_credential(next(tokens)))

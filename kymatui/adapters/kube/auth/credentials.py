@@ -35,9 +35,8 @@ if TYPE_CHECKING:
 Headers = tuple[tuple[str, str], ...]
 _TOKEN_FILE_PERIOD = 60.0  # the kubelet rotates projected tokens on disk; client-go rereads them once a minute
 _FAILURE_SECONDS = 5.0  # for which a failed login is not repeated: dozens of watches ask for it at the same time
-_EARLY = 10.0  # seconds before its end that a credential is not used any more, since requests take time
-_AHEAD = 60.0  # seconds before its end that a credential is renewed while requests still use it
-_SHARE = 0.2  # of the time that a credential is valid for, if that is shorter
+_EARLY = 10.0, 0.1  # seconds before its end, or share of its life, that a credential is not used: requests take time
+_AHEAD = 60.0, 0.2  # the same, that it is renewed while requests still use it
 _PAUSE = 20.0  # seconds between two renewals ahead, after one that failed
 
 
@@ -83,7 +82,7 @@ class CredentialSource:
         while True:
             with self._lock:
                 known, renewal = self._present, self._renewal
-                if known is not None and not self._over(known):
+                if known is not None and not self._ends_within(known, _EARLY):
                     self._renew_ahead(known)
                     return known
                 if renewal is None or not renewal.is_alive():
@@ -106,10 +105,9 @@ class CredentialSource:
 
     def _renew_ahead(self, known: Credential) -> None:
         """Start to renew a credential that ends soon; the lock is held."""
-        if known.expires is None or (self._renewal is not None and self._renewal.is_alive()):
+        if self._renewal is not None and self._renewal.is_alive():
             return
-        ahead = max(_EARLY, min(_AHEAD, (known.expires - self._since) * _SHARE))
-        if known.expires - self._clock() > ahead or time.monotonic() - self._renewed_at < _PAUSE:
+        if not self._ends_within(known, _AHEAD) or time.monotonic() - self._renewed_at < _PAUSE:
             return
         self._renewed_at = time.monotonic()
         self._renewal = threading.Thread(target=self._renew, args=(known,), name="renewal", daemon=True)
@@ -136,8 +134,16 @@ class CredentialSource:
             self._failure = time.monotonic(), copy.copy(error)
             raise
 
-    def _over(self, credential: Credential) -> bool:
-        return credential.expires is not None and credential.expires - _EARLY <= self._clock()
+    def _ends_within(self, known: Credential, limit: tuple[float, float]) -> bool:
+        """Return whether the present credential ends within the seconds, or the share of its life if that is shorter.
+
+        Its life begins with this answer of the plugin: one that gives a credential from its own cache runs few times
+        more up to the end, and not for each request.
+        """
+        if known.expires is None:
+            return False
+        seconds, share = limit
+        return known.expires - self._clock() <= min(seconds, (known.expires - self._since) * share)
 
 
 def read_user(user: KubeconfigEntry | None, endpoint: Endpoint, cluster: KubeconfigEntry) -> Callable[[], Credential]:
