@@ -10,15 +10,22 @@ import copy
 import json
 import os
 import re
+import ssl
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field
+from http.client import HTTPSConnection
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import yaml
+
+from tests.adapters.kube.secure import Authority
 
 Json = dict[str, Any]
 API = "client.authentication.k8s.io"
@@ -33,6 +40,10 @@ class Kubeconfigs:
     viewer: str
     environment: dict[str, str] = field(default_factory=dict)
     options: tuple[str, ...] = ()
+    rotation: Callable[[], object] | None = None
+    """What happens once the server has rejected the first credential."""
+    pod: bool = False
+    """Whether `serviceaccount` in the folder is what a Pod has."""
 
     @property
     def cluster(self) -> Json:
@@ -382,6 +393,74 @@ def _(given: Kubeconfigs) -> None:
 @case("no kubeconfig, and not in a Pod")
 def _(given: Kubeconfigs) -> None:
     given.environment["KUBECONFIG"] = ""
+
+
+@case("exec that answers with a client certificate")
+def _(given: Kubeconfigs) -> None:
+    authority = Authority()
+    pair = authority.user("ann", "devs")
+    given.cluster["server"] = certificate_door(given.cluster["server"], given.token, authority)
+    given.cluster["certificate-authority-data"] = base64.b64encode(authority.pem.encode()).decode()
+    status = {"clientCertificateData": pair.certificate, "clientKeyData": pair.key}
+    given.plugin(given.answer("", **status))
+    given.write(given.body)
+
+
+@case("a token that is replaced in the file while the program runs")
+def _(given: Kubeconfigs) -> None:
+    good = copy.deepcopy(given.body)
+    given.user["token"] = "old"
+    path = given.write(given.body)
+    given.rotation = lambda: path.write_text(yaml.safe_dump(good))
+
+
+@case("no kubeconfig, in a Pod with a ServiceAccount")
+def _(given: Kubeconfigs) -> None:
+    host, _, port = given.cluster["server"].removeprefix("https://").partition(":")
+    given.environment.update(KUBECONFIG="", KUBERNETES_SERVICE_HOST=host, KUBERNETES_SERVICE_PORT=port)
+    account = given.folder / "serviceaccount"
+    account.mkdir()
+    (account / "ca.crt").write_bytes(given.authority)
+    (account / "token").write_text(given.token)
+    given.pod = True
+
+
+def certificate_door(server: str, token: str, authority: Authority) -> str:
+    """Serve a sandbox, which knows tokens only, to owners of a certificate of the authority; return the address."""
+
+    class Door(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            trusting = ssl._create_unverified_context()
+            sandbox = HTTPSConnection(server.removeprefix("https://"), context=trusting)
+            headers = {name: value for name, value in self.headers.items() if name.lower() != "host"}
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            with closing(sandbox):
+                sandbox.request(self.command, self.path, body, {**headers, "Authorization": f"Bearer {token}"})
+                answer = sandbox.getresponse()
+                content = answer.read()
+            self.send_response(answer.status)
+            self.send_header("Content-Type", answer.getheader("Content-Type") or "")
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        do_POST = do_GET
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    door = ThreadingHTTPServer(("127.0.0.1", 0), Door)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.verify_mode = ssl.CERT_REQUIRED
+    context.load_verify_locations(cadata=authority.pem)
+    own = authority.server("127.0.0.1")
+    with tempfile.NamedTemporaryFile("w") as file:
+        file.write(own.certificate + own.key)
+        file.flush()
+        context.load_cert_chain(file.name)
+    door.socket = context.wrap_socket(door.socket, server_side=True)
+    threading.Thread(target=door.serve_forever, daemon=True).start()
+    return f"https://127.0.0.1:{door.server_address[1]}"
 
 
 def redacted(text: str, given: Kubeconfigs) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from kymatui.adapters.kube.auth.credentials import Credential, CredentialSource
 from kymatui.cli.main import main
 from tests.kubeconfigs import CASES, Kubeconfigs, open_case, redacted, run_kubectl
 from tests.sandboxes.starting import told_sandbox
@@ -51,6 +52,18 @@ def test_kymatui_does_what_the_table_says(
         monkeypatch.delenv(name, raising=False)
     for name, value in given.environment.items():
         monkeypatch.setenv(name, value)
+    if given.pod:
+        for name, file in (("TOKEN", "token"), ("CERT", "ca.crt")):
+            constant = f"kubernetes.config.incluster_config.SERVICE_{name}_FILENAME"
+            monkeypatch.setattr(constant, str(given.folder / "serviceaccount" / file))
+    if given.rotation is not None:
+        renewed, rotation = CredentialSource.renewed, given.rotation
+
+        def rotated(source: CredentialSource, refused: Credential) -> Credential | None:
+            rotation()
+            return renewed(source, refused)
+
+        monkeypatch.setattr(CredentialSource, "renewed", rotated)
     main(["rights", "-o", "json", *given.options])
     printed = capsys.readouterr()
     answer = json.loads(printed.out) if printed.out.startswith("{") else {}
@@ -64,4 +77,6 @@ def test_kymatui_does_what_the_table_says(
     ("given", "expected"), [(title, kubectl) for title, kubectl, _ in rows()], indirect=["given"], ids=list(CASES)
 )
 def test_kubectl_does_what_the_table_says(given: Kubeconfigs, expected: str) -> None:
+    if given.pod:
+        pytest.skip("kubectl reads the ServiceAccount of a Pod from a folder of the system")
     assert run_kubectl(os.environ["KUBECTL"], given) == expected
