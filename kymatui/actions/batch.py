@@ -202,7 +202,9 @@ def _run_waves(
         renderer.begin([now[number] for number in wave])
         for number, ended in zip(wave, _together([now[number] for number in wave], verb, job), strict=True):
             now[number] = ended
-        if stopped := next((now[number].error for number in wave if _is_cancelled(now[number])), None):
+        if stopped := next(
+            (now[number].error for number in wave if isinstance(now[number].error, CancelledError)), None
+        ):
             raise stopped
         if any(verb.stops(now[number]) for number in wave):
             return
@@ -223,7 +225,3 @@ def _together(wave: Items[Plan, Result], verb: Verb[Plan, Result], job: BatchJob
 
     # An item sees `job.cancel` itself, and a second Ctrl-C waits for none.
     return run_for_each(wave, run, None, len(wave))
-
-
-def _is_cancelled(item: BatchItem[Plan, Result]) -> bool:
-    return isinstance(item.error, CancelledError)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kymatui.errors import ConfigurationError
-from kymatui.publishing.git_commits import read_commit
+from kymatui.publishing.disk_sources import read_commit
 from tests.bundle.sources import commit
 
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")

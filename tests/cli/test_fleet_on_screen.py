@@ -185,7 +185,7 @@ async def test_marked_runtimes_are_one_plan_and_one_job_that_goes_on_where_it_st
         person.app.jobs.run_flow(again())
         await person.sees(PlanScreen)
         assert [line[:1] for line in person.lines()] == ["=", "!"], "what is done is done"
-        assert "no selected runtime can be edited" in text(person.app, "#plan-words")
+        assert "no selected runtime can be changed" in text(person.app, "#plan-words")
         await person.press("escape")
         await planned(person, "disable")
         await person.press("enter")

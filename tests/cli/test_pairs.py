@@ -454,10 +454,10 @@ def test_edits_go_to_the_runtime_and_over_a_fleet_only_when_allowed(
     again = fleet(capsys, "--allow-fleet-writes", "--runtime", "skr", "-o", "json")
     assert (again[0], json.loads(again[1])["counts"]) == (0, {"unchanged": 1})
     status, _, err = fleet(capsys, "--allow-fleet-writes", *names)
-    assert (status, "1 of 2 runtimes cannot be edited: " in err, two["unreachable"] in err) == (3, True, True), err
+    assert (status, "1 of 2 runtimes cannot be changed: " in err, two["unreachable"] in err) == (3, True, True), err
     assert "run the command again" not in err
     status, _, err = fleet(capsys, "--allow-fleet-writes", "--runtime", two["unreachable"])
-    assert (status, "1 of 1 runtime cannot be edited: " in err) == (2, True), err
+    assert (status, "1 of 1 runtime cannot be changed: " in err) == (2, True), err
     assert fleet(capsys, "--dry-run", *names)[0] == 3, "as the edit would"
     stored = control.get(ObjectRef(KYMA, "kcp-system", "skr"))
     assert stored is not None

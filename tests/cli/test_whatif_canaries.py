@@ -56,6 +56,6 @@ def _stops_at_an_unreachable_canary(fleet: Fleet) -> None:
         assert found == edit["runtimes"]
         assert command[command.index("--canaries") + 1] == str(len(found))
         status, _, err = fleet.run(*command, "--yes")
-        assert (status, "cannot be edited" in err) == (2, True), err
+        assert (status, "cannot be changed" in err) == (2, True), err
     assert edits
     assert Fleet(fleet.folder, fleet.capsys).reported("istio") == before

@@ -335,5 +335,5 @@ def test_who_stops_waiting_is_told_that_the_edit_is_made(
 
     monkeypatch.setattr("kymatui.cli.options.editing.print_line", interrupting)
     assert main(["enable", NEW, "--yes"]) == 130
-    assert f"Stopped. Edited, not finished: {NEW} (" in capsys.readouterr().err
+    assert f"Stopped. Changed, not finished: {NEW} (" in capsys.readouterr().err
     assert stage.entry(NEW) is not None

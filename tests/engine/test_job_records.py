@@ -197,7 +197,7 @@ ORDERS, INVOICES = "APIRule shop/orders", "APIRule billing/invoices"
         (
             (JobProgress(done=(ORDERS,)), JobProgress(done=(INVOICES,)), JobProgress(EDIT_WORDS, remaining=("keda",))),
             "kymatui resume 0a1b2c",
-            f"Stopped. Deleted: {ORDERS}, {INVOICES}. Not edited: keda.",
+            f"Stopped. Deleted: {ORDERS}, {INVOICES}. Not changed: keda.",
             "`kymatui resume 0a1b2c` continues",
         ),
         (

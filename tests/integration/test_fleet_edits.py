@@ -160,7 +160,7 @@ def test_what_a_killed_run_has_edited_is_seen_to_its_end_before_anything_more_is
     left = "not started"
     status, outcomes, told = command("disable", MODULE, "--timeout", "0.1")
     assert (status, list(outcomes.values()), ended(told)) == (3, ["failed", *[left] * 5], ["e0"])
-    assert "first wait for runtimes that an earlier run edited: e0; canary: e1; then 4 more" in told
+    assert "first wait for runtimes an earlier run changed: e0; canary: e1; then 4 more" in told
     assert runtimes.policies() == ["-", *["CreateAndDelete"] * 5]
     for name in NAMES:
         runtimes.report(name, [])  # lifecycle-manager has let all of them go
@@ -230,7 +230,7 @@ def test_a_second_interrupt_ends_a_campaign_and_says_what_is_unknown(
     e0, e1, e2, *left = (f"{CONTROL}/{name}" for name in NAMES)
     assert f"Stopped. The last request may still take effect. Edited: {e0}. Unknown: " in told
     assert f"Unknown: {e1}, {e2}. " in told or f"Unknown: {e2}, {e1}. " in told
-    assert f"Not edited: {', '.join(left)}. `kymatui resume` continues" in told
+    assert f"Not changed: {', '.join(left)}. `kymatui resume` continues" in told
     for name in ("e1", "e2"):
         runtimes.clusters[name].clear()
     assert [len(one.runtimes) for one in interrupted()] == [5]

@@ -29,10 +29,10 @@ from kymatui.lists.columns import Cell, Column, natural_key
 from kymatui.moments import format_duration, next_text
 from kymatui.ui.connection.connection_status import connection_banner, describe_connection
 from kymatui.ui.navigation.key_help import KeyHelp, group_keys, group_of, join_keys, key_name, keymap_problems
-from kymatui.ui.panes import module_panes
+from kymatui.ui.panes import checks_pane, module_panes
 from kymatui.ui.presenters.catalog import change_rows, problem_rows
 from kymatui.ui.presenters.catalog.table_notices import table_notice
-from kymatui.ui.presenters.module import module_facts, state_check_lines, version_rows
+from kymatui.ui.presenters.module import module_facts, version_rows
 from kymatui.ui.presenters.module.object_tree import foldable_keys, tree_branches, tree_rows
 from kymatui.ui.screens import channel_matrix_screen
 from kymatui.ui.terminal.file_saving import as_file_name, save_file, save_new_file
@@ -102,15 +102,15 @@ def test_a_resource_that_is_being_deleted_says_what_holds_it() -> None:
 
 def test_rules_show_what_was_found_and_which_group_decides() -> None:
     found = row("cloud-logging")
-    lines = state_check_lines.rule_lines(found, found.checked[0], CheckMode.KLM)
+    lines = checks_pane.rule_lines(found, found.checked[0], CheckMode.KLM)
     assert texts(lines, "want", "got", "result", "group") == [
         ("green", "yellow", "no match", "false"),
         ("done", "done", "match", "false"),
         ("red", "yellow", "no match", "false"),
         ("yellow", "yellow", "match", "true ← decides"),
     ]
-    assert facts(state_check_lines.headline(found, found.checked[0], CheckMode.KLM))["Result"] == "Warning"
-    assert "order" in facts(state_check_lines.order_facts(found, found.checked[0], CheckMode.KLM))
+    assert facts(checks_pane.headline(found, found.checked[0], CheckMode.KLM))["Result"] == "Warning"
+    assert "order" in facts(checks_pane.order_facts(found, found.checked[0], CheckMode.KLM))
 
 
 def test_the_path_of_a_rule_is_the_templates_and_not_the_cell() -> None:
@@ -119,11 +119,11 @@ def test_the_path_of_a_rule_is_the_templates_and_not_the_cell() -> None:
     outcome = first.klm.rules[0]
     odd = replace(outcome, rule=replace(outcome.rule, path="status.\x1b[1m *"), klm_reads=False)
     checked = replace(first, klm=replace(first.klm, rules=(odd, *first.klm.rules[1:])))
-    lines = state_check_lines.rule_lines(module, checked, CheckMode.KLM)
+    lines = checks_pane.rule_lines(module, checked, CheckMode.KLM)
     assert lines[0].cells["path"].text != odd.rule.path
-    paths = [state_check_lines.rule_path(line.key, module, checked, CheckMode.KLM) for line in lines]
+    paths = [checks_pane.rule_path(line.key, module, checked, CheckMode.KLM) for line in lines]
     assert paths == [odd.rule.path, *(one.rule.path for one in first.klm.rules[1:])]
-    assert state_check_lines.rule_path("99", module, checked, CheckMode.KLM) == ""
+    assert checks_pane.rule_path("99", module, checked, CheckMode.KLM) == ""
 
 
 @pytest.mark.parametrize(
@@ -139,11 +139,11 @@ def test_the_path_of_a_rule_is_the_templates_and_not_the_cell() -> None:
 )
 def test_missing_empty_and_no_string_are_different_answers(path: str, words: str) -> None:
     body = {"status": {"health": "yellow", "list": ["one"], "empty": ""}}
-    assert words in state_check_lines.format_trial(evaluate_path(path, body)).text
+    assert words in checks_pane.format_trial(evaluate_path(path, body)).text
 
 
 def test_without_a_resource_there_is_nothing_to_check() -> None:
-    assert facts(state_check_lines.headline(row("serverless"), None, CheckMode.KLM)) == {
+    assert facts(checks_pane.headline(row("serverless"), None, CheckMode.KLM)) == {
         "Result": "nothing to check: the module has no CR"
     }
 

@@ -251,6 +251,17 @@ async def test_the_frame_says_how_current_the_picture_is(state: FeedState, word:
         assert app.screen.query_one(TopLine).facts.connection == word
 
 
+@pytest.mark.parametrize(("line", "notice"), [("changes", "#nothing"), ("module keda history", "#no-history")])
+async def test_no_changes_are_a_fact_once_the_lists_came(line: str, notice: str) -> None:
+    session = StillSession(replace(world(), feeds={name: Feed(FeedState.SYNCING) for name in LIVE}))
+    async with app_on(session).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        app.shown.command_line.run(line)  # type: ignore[union-attr]
+        await until(pilot, lambda: bool(app.screen.query(notice)) and text(app, notice) == "Loading …")
+        session.show(feeds=LIVE)
+        await until(pilot, lambda: text(app, notice) != "Loading …")
+
+
 async def test_rows_of_a_lost_connection_are_dimmed_and_live_again_when_it_is_back() -> None:
     session = StillSession(replace(world(), feeds={name: Feed(FeedState.STALE, b.NOW - 42) for name in LIVE}))
     async with app_on(session).run_test(size=SIZE) as pilot:

@@ -26,7 +26,7 @@ from kymatui.ui.application.kymatui_app import KymatuiApp
 from kymatui.ui.dialogs.action_menu import MenuScreen
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
-from kymatui.ui.presenters.plans.restore_preview import deletion_question
+from kymatui.ui.flows.restore import deletion_question
 from kymatui.ui.screens.jobs_screen import JobsScreen
 from tests.documents import DOCUMENTS
 from tests.domain import builders as b

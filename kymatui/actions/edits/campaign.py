@@ -254,7 +254,7 @@ class Campaign(ClusterCampaign):
         if now.finished:
             return step
         if step.runtime in self._begun and self.pace.wait:
-            return replace(step, outcome=CampaignOutcome.UNDER_WAY, message=f"edited by an earlier run; {now.message}")
+            return replace(step, outcome=CampaignOutcome.UNDER_WAY, message=f"changed by an earlier run; {now.message}")
         return replace(step, message=f"{step.message}; {now.message}")
 
     def _followed(self, edit: _RuntimeEdit) -> CampaignStep:

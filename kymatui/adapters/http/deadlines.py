@@ -107,6 +107,7 @@ class _Dialled:
     resolves: bool  # False where the proxy looks names up
     host: str
     port: int
+    _is_open = False  # to the server, through the proxy if there is one
 
     def connect(self) -> None:
         with DIALS.entered(self.host) as dial:
@@ -114,7 +115,20 @@ class _Dialled:
                 dial.phase = DialPhase.RESOLVING
                 self._resolve()
                 dial.phase = DialPhase.CONNECTING
-            super().connect()  # type: ignore[misc]  # of urllib3's connection, which is the next class
+            try:
+                super().connect()  # type: ignore[misc]  # of urllib3's connection, which is the next class
+            except OSError as error:
+                error.in_handshake = self._is_open  # type: ignore[attr-defined]  # for the message
+                raise
+
+    def _new_conn(self) -> Any:
+        opened = super()._new_conn()  # type: ignore[misc]
+        self._is_open = not getattr(self, "_tunnel_host", None)
+        return opened
+
+    def _tunnel(self) -> None:
+        super()._tunnel()  # type: ignore[misc]
+        self._is_open = True
 
     def getresponse(self) -> Any:
         with DIALS.entered(getattr(self, "_tunnel_host", None) or self.host, DialPhase.WAITING):

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from kymatui.domain.kubernetes.refs import ObjectRef
     from kymatui.engine.deletion.deletion_state import DeletionState
     from kymatui.engine.inventory.managed_resources import ManagedObject
-    from kymatui.engine.plans.plan import Step
 
 
 def deletion_text(state: DeletionState, form: str, *, cascade: bool, is_refused: bool = False) -> str:
@@ -50,7 +49,9 @@ def deletion_text(state: DeletionState, form: str, *, cascade: bool, is_refused:
         before = [step for step in state.uninstall.hooks if step.event.startswith("pre-")]
         after = [step for step in state.uninstall.hooks if not step.event.startswith("pre-")]
         shown = (*before, *state.uninstall.steps, *after)
-        rows = [[_word(step), str(step.ref), step.reason] for step in shown]
+        rows = [
+            [f"{step.event} hook" if step.event else step.action.value, str(step.ref), step.reason] for step in shown
+        ]
         parts += [draw(("ACTION", "OBJECT", "REASON"), rows)] if rows else []
         if state.uninstall.chart_crds and not state.uninstall.scope.delete_crds:
             text = "--delete-crds deletes the chart's CRDs, too, as far as nothing else uses them"
@@ -87,10 +88,6 @@ def remaining_parts(state: DeletionState, form: str, *, cascade: bool) -> list[s
     parts = [draw(heads, [_row(instance, state, cascade=cascade) for instance in instances])] if instances else []
     unknown = (f"unknown: {kind} cannot be listed: {sanitize(reason)}" for kind, reason in state.remaining.unknown)
     return [*parts, *(paragraph(text, form) for text in unknown)]
-
-
-def _word(step: Step) -> str:
-    return f"{step.event} hook" if step.event else step.action.value
 
 
 def _row(managed_object: ManagedObject, state: DeletionState, *, cascade: bool) -> list[str]:

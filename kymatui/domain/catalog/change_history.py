@@ -76,6 +76,11 @@ class ChangeHistory:
         return self._changes
 
     @property
+    def is_read(self) -> bool:
+        """Return whether the lists came from which changes are known."""
+        return self._seen is not None
+
+    @property
     def known(self) -> tuple[ModuleChange, ...]:
         """Return all changes and what the cluster recorded before the first snapshot, the newest first."""
         return (*self._changes, *self._recorded)

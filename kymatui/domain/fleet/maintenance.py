@@ -18,7 +18,7 @@ from kymatui.domain.kyma.maintenance_windows import (
 )
 from kymatui.domain.kyma.template_index import TemplateIndex
 from kymatui.domain.snapshot.missing_lists import UnknownFact
-from kymatui.domain.versions.drift import Drift, DriftKind
+from kymatui.domain.versions.drift import DriftKind
 from kymatui.domain.versions.refusals import WaitsForWindow, WindowsUnreadable
 from kymatui.domain.versions.resolution import resolve, upcoming_window
 
@@ -80,16 +80,15 @@ def fleet_maintenance(runtime: Runtime, rules: ControllerSettings, now: float) -
     )
     upgrades = tuple(
         DowntimeUpgrade(
-            module.name, module.version, module.desired if _waits(module.drift) else "", UpgradeStatus.REPORTED
+            module.name,
+            module.version,
+            module.desired if module.drift.kind is DriftKind.AWAITING_WINDOW else "",
+            UpgradeStatus.REPORTED,
         )
         for module in runtime.modules
         if module.maintenance
     )
     return Maintenance(runtime.ref, window, window is not None and window.is_active(now), False, upgrades)
-
-
-def _waits(drift: Drift) -> bool:
-    return drift.kind is DriftKind.AWAITING_WINDOW
 
 
 def _upgrade(

@@ -263,16 +263,12 @@ def evaluate(rules: Sequence[StateCheckRule], subject: CheckInput, mode: CheckMo
         if subject.deleting:
             return Evaluation(mode, State.DELETING, source, StateDecision.RESOURCE_GONE)
         return Evaluation(mode, State.ERROR, source, StateDecision.RESOURCE_MISSING, message="failed to fetch resource")
-    if rules and mode is CheckMode.KLM and not _complete(rules):
+    if rules and mode is CheckMode.KLM and not {State.READY, State.ERROR} <= {rule.mapped_state for rule in rules}:
         message = "required Ready and Error state mapping are missing"
         outcomes = tuple(_outcome(rule, subject.resource, mode) for rule in rules)
         unreached = tuple(RuleOutcome(o.rule, o.value, RuleResult.NOT_REACHED, o.klm_reads) for o in outcomes)
         return Evaluation(mode, State.ERROR, source, StateDecision.INCOMPLETE, unreached, message=message)
     return _evaluate(rules, subject, mode, source)
-
-
-def _complete(rules: Sequence[StateCheckRule]) -> bool:
-    return {State.READY, State.ERROR} <= {rule.mapped_state for rule in rules}
 
 
 def _outcome(rule: StateCheckRule, resource: Mapping[str, Any], mode: CheckMode) -> RuleOutcome:

@@ -63,7 +63,8 @@ def unmark_patch(live: Mapping[str, Any], mine: Owner, *, existed: bool = False)
 
     From an object that `existed` before the module, labels and annotations that only the module set are removed too.
     """
-    labels, annotations = set(_marks(mine)), set(_annotations(mine))
+    labels = {LABEL_HELM if mine.kind is OwnerKind.HELM else LABEL_PART_OF}
+    annotations = set(_annotations(mine))
     if existed:
         labels |= _own_keys(live, "labels")
         annotations |= _own_keys(live, "annotations")
@@ -73,10 +74,6 @@ def unmark_patch(live: Mapping[str, Any], mine: Owner, *, existed: bool = False)
         for field, keys in (("labels", labels), ("annotations", annotations))
     }
     return {"metadata": {field: keys for field, keys in patch.items() if keys}} if any(patch.values()) else None
-
-
-def _marks(mine: Owner) -> tuple[str, ...]:
-    return (LABEL_HELM,) if mine.kind is OwnerKind.HELM else (LABEL_PART_OF,)
 
 
 def _annotations(mine: Owner) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ from kymatui.domain.ownership import resource_policy
 from kymatui.engine.bundles.bundle import Bundle, BundleHook, ChartRelease
 from kymatui.engine.bundles.yaml_objects import read_objects, unique_documents
 from kymatui.engine.cluster.kind_order import clean
-from kymatui.engine.cluster.ports import Clock, Cluster, Object, ServedKind
+from kymatui.engine.cluster.ports import Clock, Cluster, Object
 from kymatui.engine.inventory.inventory_store import ApplySetStore, InventoryStore, secret_text
 from kymatui.errors import ConfigurationError, NotFoundError, RefusedError
 from kymatui.helm.rendering.manifests import split_manifests
@@ -109,7 +109,11 @@ class ReleaseStore:
         history = self._history() if history is None else history
         self._has_others = bool(history)
         latest = history[-1] if history else None
-        if latest is not None and latest.release.status.is_pending and _digest(latest) == inventory.digest:
+        if (
+            latest is not None
+            and latest.release.status.is_pending
+            and (latest.own.digest if latest.own is not None else "") == inventory.digest
+        ):
             return self._write(latest.release, replace(inventory, revision=latest.release.version))
         if latest is not None and latest.release.status.is_pending:
             self._mark(latest, Status.FAILED, "interrupted, and superseded by another revision")
@@ -214,7 +218,9 @@ class ReleaseStore:
         for hook in release.hooks:
             body = load_exactly(hook.hook.content)
             served = self._cluster.kind(read_ref(body).kind)
-            hooks.append(BundleHook(hook.hook, clean(body, _namespaced(served), self._namespace)))
+            hooks.append(
+                BundleHook(hook.hook, clean(body, served.namespaced if served is not None else None, self._namespace))
+            )
         return tuple(hooks)
 
     # reading
@@ -379,10 +385,6 @@ _GONE: Final = (Status.UNINSTALLING, Status.UNINSTALLED)
 _STATES: Final = {Status.DEPLOYED: InventoryState.INSTALLED, Status.UNINSTALLING: InventoryState.DELETING}
 
 
-def _namespaced(served: ServedKind | None) -> bool | None:
-    return served.namespaced if served is not None else None
-
-
 def _is_under_way(status: Status) -> bool:
     """Return whether a run is active on the revision or was interrupted; its completed hooks then count."""
     return status.is_pending or status is Status.UNINSTALLING
@@ -399,10 +401,6 @@ def _timeless(part: Any) -> Any:
         files = {name: _timeless(kept[name]) for name in ("templates", "files") if name in kept}
         return {**kept, **files}
     return [_timeless(element) for element in part] if isinstance(part, list) else part
-
-
-def _digest(revision: _Revision) -> str:
-    return revision.own.digest if revision.own is not None else ""
 
 
 def _was_deployed(history: Iterable[Release]) -> bool:

@@ -17,7 +17,7 @@ _SHOWN: Final = 10  # objects that a sentence names; the others are counted
 _PATIENCE: Final = 5.0  # seconds for the cluster to say how far a job came: the person who stopped it waits for that
 DELETION_WORDS: Final = ("Deleted", "Still deleting", "Not deleted")
 APPLY_WORDS: Final = ("Applied", "Still starting", "Not applied")
-EDIT_WORDS: Final = ("Done", "Edited, not finished", "Not edited")
+EDIT_WORDS: Final = ("Done", "Changed, not finished", "Not changed")
 CREATION_WORDS: Final = ("Created", "Still waiting for", "Not created")
 
 

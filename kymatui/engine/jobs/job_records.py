@@ -133,7 +133,7 @@ _STEP_WORDS: Final = {
     "create": ("Created", "", ""),
     "change": ("Changed", "", ""),
     "edit": ("Edited", "", ""),
-    RUNTIME_STEP: ("Edited", "", "Not edited"),
+    RUNTIME_STEP: ("Changed", "", "Not changed"),
     "remove finalizer": ("Finalizer removed", "", ""),
 }
 _STATE_WORDS: Final = {JobState.CANCELLED: "stopped", JobState.PARTLY: "partly done"}

@@ -38,7 +38,7 @@ class CommunityCatalogs:
 
     def __init__(self, sources: Iterable[str], changed: Callable[[], None], read: Read | None = None) -> None:
         addresses = tuple(dict.fromkeys(sources))
-        self._sources = tuple(map(_source, addresses[:MAX_SOURCES]))
+        self._sources = tuple(_Source(url, CATALOG_FEED + redact_url(url)) for url in addresses[:MAX_SOURCES])
         self._left_out = addresses[MAX_SOURCES:]
         self._changed = changed
         self._read = read or _read
@@ -110,10 +110,6 @@ class CommunityCatalogs:
     def _failed(self, source: _Source, message: str) -> None:
         state = FeedState.STALE if source.templates else FeedState.FAILED
         source.feed = Feed(state, source.feed.since, message)
-
-
-def _source(address: str) -> _Source:
-    return _Source(address, CATALOG_FEED + redact_url(address))
 
 
 def _read(address: str) -> CommunityCatalog:

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 
 FLEET_JOB_KEY = "fleet"
 _OWN = "the Kyma's own"
-_STAYS = "edited runtimes stay edited; plan again to continue with the others"
+_STAYS = "what is changed stays changed; plan again to continue with the others"
 _WORDS: Mapping[str, str] = {
     EditVerb.CHANNEL: "change the channel of a module",
     EditVerb.ENABLE: "enable a module in the Kyma",

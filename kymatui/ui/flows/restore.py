@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -19,22 +20,26 @@ from kymatui.actions.restore import (
     restoration_item,
     restore_options,
 )
+from kymatui.actions.restored_objects import RestoreStep, RestoreVerdict
 from kymatui.adapters.files import backups
+from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma.problems import Actor
-from kymatui.domain.plans.backups import DeletionBackups
+from kymatui.domain.plans.backups import BackupInfo, DeletionBackups
 from kymatui.domain.plans.jobs import JobPurpose, module_key
-from kymatui.domain.plans.plan_preview import PreviewVerdict
+from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine, PreviewVerdict
 from kymatui.engine.cluster.ports import cluster_identity
 from kymatui.errors import ConfigurationError
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
 from kymatui.ui.flows.batch_job import run_batch_job
 from kymatui.ui.flows.deletion_reader import delete_action
-from kymatui.ui.presenters.plans.restore_preview import deletion_question, preview_restore, restore_title
+from kymatui.ui.presenters.plans.install_preview import changed_fields
+from kymatui.ui.viewmodels.display_text import ChoiceOption, Question, shorten_path
 
 if TYPE_CHECKING:
     from kymatui.engine.cluster.ports import Cluster
     from kymatui.ui.flows.flow_app import FlowApp
+
 
 _STEP = "create missing objects"
 _STAYS = "created objects stay; restore again to create the rest"
@@ -123,3 +128,83 @@ def _result_line(item: RestorationItem) -> str:
     assert result is not None
     adopt = f"; run `:adopt {plan.module}` so that kymatui manages it again" if plan.awaits_adoption(result) else ""
     return f"{result.summary}{adopt}"
+
+
+_MARKS = {
+    RestoreVerdict.CREATE: PlannedChange.CREATE,
+    RestoreVerdict.THERE: PlannedChange.SAME,
+    RestoreVerdict.BLOCKED: PlannedChange.CONFLICT,
+}
+
+
+def restore_title(backup: BackupInfo) -> str:
+    """Return a title such as `restore keda 1.5.0`."""
+    return f"restore {backup.module or backup.path.name} {backup.version}".strip()
+
+
+def deletion_question(deletions: Sequence[DeletionBackups], name: str, identity: str) -> Question:
+    """Return the deletions as a question; those of another cluster than `name` name theirs."""
+    width = max(len(_module(deletion[0])) for deletion in deletions)
+    return Question("backup", "backup", tuple(_option(deletion, width, name, identity) for deletion in deletions))
+
+
+def _option(deletion: DeletionBackups, width: int, name: str, identity: str) -> ChoiceOption:
+    newest = deletion[0]
+    label = f"{_module(newest):{width}}  {_moment(newest)}"
+    several = f"{len(deletion)} backups of one deletion"
+    count = format_count(newest.count, "object") if len(deletion) == 1 else several
+    whose = f", of {newest.cluster}" if newest.cluster else ""
+    other = ", ANOTHER CLUSTER" if newest.not_of(name, identity) else ""
+    return ChoiceOption(str(newest.path), label, f"{count}{whose}{other}")
+
+
+def _module(backup: BackupInfo) -> str:
+    return f"{backup.module or backup.path.name} {backup.version}".strip()
+
+
+def _moment(backup: BackupInfo) -> str:
+    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(backup.made_at))
+
+
+def preview_restore(plan: RestorationPlan, name: str, management: str) -> Preview:
+    """Return the preview of a restore into the cluster `name`."""
+    return Preview(
+        f"{restore_title(plan.newest)}, deleted {_moment(plan.newest)}",
+        lines=tuple(map(_line, plan.steps)),
+        management=management,
+        refusals=tuple(_refusals(plan)),
+        warnings=tuple(_warnings(plan)),
+        consents=(Consent("stranger", f"restore the backup of another cluster to {name}"),) if plan.stranger else (),
+        question=f"Restore missing objects in {name}?",
+        editable=True,
+    )
+
+
+def _line(step: RestoreStep) -> PreviewLine:
+    fields = changed_fields(step.changes)
+    if step.fate is RestoreVerdict.THERE:  # the backup's content is displayed and not written
+        fields = (f"  {line[2:]}{'   (in the backup)' if line.startswith('+ ') else ''}" for line in fields)
+    return PreviewLine(_MARKS[step.fate], str(step.ref), step.reason, tuple(fields))
+
+
+def _refusals(plan: RestorationPlan) -> Iterator[str]:
+    if not plan.steps:
+        yield "the backup has no objects"
+    elif plan.is_done:
+        yield "no changes: all objects already exist"
+    elif plan.refusal:
+        yield plan.refusal
+
+
+def _warnings(plan: RestorationPlan) -> Iterator[str]:
+    if plan.stranger:
+        yield plan.stranger
+    if plan.enables:
+        yield f"{plan.module} was enabled in the Kyma: enable it first, then restore the objects of its users"
+    blocked = sum(step.fate is RestoreVerdict.BLOCKED for step in plan.steps)
+    if blocked:
+        yield (
+            f"{format_count(blocked, 'object')} cannot be created now: kymatui waits, and reports what is not created"
+        )
+    paths = ", ".join(shorten_path(backup.path) for backup in plan.backups)
+    yield f"existing objects stay unchanged; {'backup' if len(plan.backups) == 1 else 'backups'}: {paths}"

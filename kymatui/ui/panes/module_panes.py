@@ -30,7 +30,13 @@ from kymatui.lists.module import EVENT_COLUMNS
 from kymatui.ui.connection.cluster_link import FollowedObjects
 from kymatui.ui.panes.object_view import ObjectView
 from kymatui.ui.panes.pane import Pane
-from kymatui.ui.presenters.catalog.change_rows import MODULE_COLUMNS, change_rows, change_subjects, format_change
+from kymatui.ui.presenters.catalog.change_rows import (
+    MODULE_COLUMNS,
+    change_rows,
+    change_subjects,
+    format_change,
+    why_no_changes,
+)
 from kymatui.ui.presenters.module import module_facts
 from kymatui.ui.terminal.plain_widgets import Horizontal, Static, with_tone
 from kymatui.ui.viewmodels.display_text import Fact
@@ -186,7 +192,7 @@ class HistoryPane(Pane):
 
     def compose(self) -> ComposeResult:
         yield LiveTable(MODULE_COLUMNS, id="history", sort=SortOrder("time", descending=True))
-        yield Static(Content("No changes, and none recorded by the cluster."), id="no-history", classes="nothing")
+        yield Static("", id="no-history", classes="nothing")
         yield Static("", id="history-words")
 
     def target(self) -> Widget:
@@ -202,6 +208,7 @@ class HistoryPane(Pane):
         changes = app.view.history.of(row.name, events) if app.view.history is not None else ()
         self._refs = change_subjects(changes)
         self.query_one(LiveTable).show(change_rows(changes, app.clock()))
+        self.query_one("#no-history", Static).update(why_no_changes(app.view.history))
         self.set_class(not changes, "-empty")
 
     @on(RowTable.Highlighted)

@@ -10,7 +10,7 @@ from textual.content import Content
 
 from kymatui.ui.base.framed_screen import ListScreen
 from kymatui.ui.navigation.history import ScreenStep
-from kymatui.ui.presenters.catalog.change_rows import COLUMNS, change_rows, format_change
+from kymatui.ui.presenters.catalog.change_rows import COLUMNS, change_rows, format_change, why_no_changes
 from kymatui.ui.terminal.plain_widgets import Static
 from kymatui.ui.viewmodels.sorting import SortOrder
 from kymatui.ui.widgets.live_table import LiveTable
@@ -29,7 +29,7 @@ class ChangesScreen(ListScreen):
 
     def body(self) -> ComposeResult:
         yield LiveTable(COLUMNS, id="changes-list", sort=SortOrder("time", descending=True))
-        yield Static(Content("No changes, and none recorded by the cluster."), id="nothing", classes="nothing")
+        yield Static("", id="nothing", classes="nothing")
         yield StatusLine(id="reason")
 
     def show_catalog(self) -> None:
@@ -38,6 +38,7 @@ class ChangesScreen(ListScreen):
         app = self.kymatui
         changes = app.view.history.known if app.view.history is not None else ()
         self.main_widget().show(change_rows(changes, app.clock()))
+        self.query_one("#nothing", Static).update(why_no_changes(app.view.history))
         self.set_class(not changes, "-empty")
 
     @on(RowTable.Highlighted)

@@ -8,6 +8,7 @@ import gc
 import json
 import socket
 import ssl
+import struct
 import threading
 import time
 import weakref
@@ -312,7 +313,7 @@ def test_what_never_lets_one_in_is_said_with_the_time_that_it_took(crowded: str)
 
 
 def test_a_handshake_that_never_ends_is_said_with_the_time_that_it_took(silent: str) -> None:
-    with pytest.raises(UnreachableError, match=r"did not answer GET /x within [\d.]+ s"):
+    with pytest.raises(UnreachableError, match=r"did not complete the TLS handshake within [\d.]+ s"):
         transport(silent.replace("http://", "https://")).send(Request("GET", "/x", timeout=(0.2, 30.0)))
 
 
@@ -594,6 +595,58 @@ def test_tls_spoken_to_a_plain_server_is_said() -> None:
     with serving(Script(fine)) as address, pytest.raises(UnreachableError, match="no TLS connection") as caught:
         over_tls(Endpoint(address.replace("http:", "https:"), insecure=True)).send(GET)
     assert "plain HTTP" in caught.value.hint
+
+
+def _silent(_: socket.socket) -> None:
+    time.sleep(5)
+
+
+def _closing(accepted: socket.socket) -> None:
+    accepted.recv(4096)
+
+
+def _resetting(accepted: socket.socket) -> None:
+    accepted.recv(10)
+    accepted.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+def _alerting(code: int) -> Callable[[socket.socket], None]:
+    def alert(accepted: socket.socket) -> None:
+        accepted.recv(4096)
+        accepted.sendall(bytes([21, 3, 3, 0, 2, 2, code]))
+        accepted.recv(4096)
+
+    return alert
+
+
+@pytest.mark.parametrize(
+    ("peer", "message", "hint"),
+    [
+        (_silent, "did not complete the TLS handshake within 2 s", "port"),
+        (_closing, "closed the connection during the TLS handshake", "port"),
+        (_resetting, "closed the connection during the TLS handshake", "port"),
+        (_alerting(116), "no TLS connection to {}: it requires a client certificate", "client-certificate"),
+        (_alerting(42), "no TLS connection to {}: it rejected the client certificate", "new kubeconfig"),
+        (_alerting(70), "no TLS connection to {}: it supports no version of TLS from 1.2 on", "update"),
+    ],
+    ids=["silent", "closing", "resetting", "wants a certificate", "rejects the certificate", "old versions only"],
+)
+def test_a_handshake_that_fails_says_so(peer: Callable[[socket.socket], None], message: str, hint: str) -> None:
+    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as listener:
+
+        def serve() -> None:
+            with contextlib.suppress(OSError):
+                while True:  # a connection that is lost is opened once more
+                    with listener.accept()[0] as accepted:
+                        peer(accepted)
+
+        threading.Thread(target=serve, daemon=True).start()
+        host = f"https://127.0.0.1:{listener.getsockname()[1]}"
+        with pytest.raises(UnreachableError) as caught:
+            over_tls(Endpoint(host, insecure=True)).send(Request("GET", "/apis", timeout=(2, 2)))
+    assert message.format(host) in str(caught.value)
+    assert "/apis" not in str(caught.value)
+    assert hint in caught.value.hint
 
 
 def test_certificates_that_are_none_are_refused_before_anything_is_sent(authority: Path) -> None:

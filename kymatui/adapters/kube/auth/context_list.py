@@ -129,17 +129,16 @@ def _user_facts(chosen: KubeContext) -> Iterator[ConnectionFact]:
     body: Mapping[str, Any] = user.body if user is not None else {}
     yield ConnectionFact("user", user.name if user is not None else "")
     yield ConnectionFact("authentication", authentication_kind(user))
-    yield ConnectionFact("impersonation", digest=_digest({key: body[key] for key in sorted(body) if _is_as(key)}))
+    yield ConnectionFact(
+        "impersonation",
+        digest=_digest({key: body[key] for key in sorted(body) if key == "as" or key.startswith("as-")}),
+    )
     yield ConnectionFact("token", digest=_digest([body.get("token"), _content(user, "tokenFile")]))
     yield ConnectionFact("user name and password", digest=_digest([body.get("username"), body.get("password")]))
     yield ConnectionFact("plugin", digest=_digest([body.get("exec"), body.get("auth-provider")]))
     for name in ("client-certificate", "client-key"):
         secret = [body.get(f"{name}-data"), _content(user, name)]
         yield ConnectionFact(name.replace("-", " "), digest=_digest(secret))
-
-
-def _is_as(key: str) -> bool:
-    return key == "as" or key.startswith("as-")
 
 
 def _content(user: KubeconfigEntry | None, key: str) -> str:

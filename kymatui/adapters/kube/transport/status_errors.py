@@ -11,7 +11,7 @@ import socket
 import ssl
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
@@ -248,6 +248,9 @@ def unreachable(
         return failed
     if tls := [cause for cause in causes if isinstance(cause, ssl.SSLError | ssl.CertificateError)]:
         return _tls(host, tls[0])
+    if broken := [cause for cause in causes if getattr(cause, "in_handshake", False)]:
+        late = f"did not complete the TLS handshake within {timeout}"
+        return UnreachableError(f"{host} {late if isinstance(broken[0], TimeoutError) else _CLOSED}", hint=_BETWEEN)
 
     def is_one(*kinds: type[BaseException]) -> bool:
         return any(isinstance(cause, kinds) for cause in causes)
@@ -269,19 +272,29 @@ def unreachable(
     return UnreachableError(message, hint="the server may be restarting; try again")
 
 
+_CLOSED: Final = "closed the connection during the TLS handshake"
+_BETWEEN: Final = "check the port of the server in the kubeconfig, and what is between (proxy, VPN, firewall)"
+_NAME: Final = "the certificate is for another name: set tls-server-name in the kubeconfig, or fix the server"
+_SIGNER: Final = "the kubeconfig's certificate-authority did not sign the server's certificate: get a new kubeconfig"
+_PLAIN: Final = "the server uses plain HTTP on this port: use http:// or another port in the kubeconfig"
+_REJECTED: Final = "the client certificate is expired, revoked or for another cluster: get a new kubeconfig"
+_TLS_FAILURES: Final = (
+    ("hostname|ip address mismatch|doesn't match", "", _NAME),
+    ("has expired", "", "the server's certificate has expired; renew it"),
+    ("self.signed|local issuer", "", _SIGNER),
+    ("wrong_version_number|record layer", "", _PLAIN),
+    ("protocol_version|unsupported_protocol", "it supports no version of TLS from 1.2 on", "update the server"),
+    ("alert_certificate_required", "it requires a client certificate", "get a kubeconfig with client-certificate"),
+    ("alert_(bad_|revoked_)?certificate|unknown_ca", "it rejected the client certificate", _REJECTED),
+    ("", "", "check certificate-authority and client-certificate in the kubeconfig"),
+)
+"""Patterns of OpenSSL's reason, the words for it ("" for its own), and the hint; the first that fits counts."""
+
+
 def _tls(host: str, error: BaseException) -> UnreachableError:
     reason = str(getattr(error, "verify_message", "") or getattr(error, "reason", "") or error)
     lowered = f"{reason} {error}".lower()
-    if "hostname" in lowered or "ip address mismatch" in lowered or "doesn't match" in lowered:
-        hint = "the certificate is for another name: set tls-server-name in the kubeconfig, or fix the server"
-    elif "expired" in lowered and "verify" in lowered:
-        hint = "the server's certificate has expired; renew it"
-    elif "self-signed" in lowered or "self signed" in lowered or "local issuer" in lowered:
-        hint = "the kubeconfig's certificate-authority did not sign the server's certificate: get a new kubeconfig"
-    elif "wrong_version_number" in lowered or "record layer" in lowered:
-        hint = "the server uses plain HTTP on this port: use http:// or another port in the kubeconfig"
-    elif "alert" in lowered:
-        hint = "the server rejected the client certificate: get a new kubeconfig"
-    else:
-        hint = "check certificate-authority and client-certificate in the kubeconfig"
-    return UnreachableError(f"no TLS connection to {host}: {reason.rstrip('.')}", hint=hint)
+    if "eof" in lowered:
+        return UnreachableError(f"{host} {_CLOSED}", hint=_BETWEEN)
+    _, words, hint = next(row for row in _TLS_FAILURES if re.search(row[0], lowered))
+    return UnreachableError(f"no TLS connection to {host}: {words or reason.rstrip('.')}", hint=hint)

@@ -219,7 +219,7 @@ def _order(steps: Sequence[CampaignStep], args: argparse.Namespace) -> str:
     canaries, rest = planned[: args.canaries], len(planned) - args.canaries
     fewer = f" (--canaries {args.canaries}, but no more {subject_of(steps)}s)" if len(planned) < args.canaries else ""
     first = "canaries, one by one" if canaries[1:] else "canary"
-    sentences = [f"first wait for {subject_of(steps)}s that an earlier run edited: {', '.join(begun)}"] if begun else []
+    sentences = [f"first wait for {subject_of(steps)}s an earlier run changed: {', '.join(begun)}"] if begun else []
     sentences += [f"{first}: {', '.join(canaries)}{fewer}"] if canaries else []
     sentences += [f"{'then ' if canaries else ''}{rest} more, {args.at_once} in parallel"] if rest > 0 else []
     return "; ".join([*sentences, "stop on failure"]) if sentences else ""
@@ -231,7 +231,7 @@ def _left_out(steps: Sequence[CampaignStep]) -> KymatuiError:
     reasons = "; ".join(f"{step.name} ({step.outcome.value}): {sanitize(step.message)}" for step in out[:3])
     more = f"; and {len(out) - 3} more" if len(out) > 3 else ""
     kind = RefusedError if len(out) == len(steps) else PartlyDoneError
-    return kind(f"{len(out)} of {count_subjects(steps)} cannot be edited: {reasons}{more}", hint=remaining_hint(out))
+    return kind(f"{len(out)} of {count_subjects(steps)} cannot be changed: {reasons}{more}", hint=remaining_hint(out))
 
 
 def _rows(step: CampaignStep) -> list[tuple[str, ...]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kymatui.domain.catalog.change_history import ModuleChange
+from kymatui.domain.catalog.change_history import ChangeHistory, ModuleChange
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.states import parse_state
@@ -25,6 +25,12 @@ _REST = (
 )
 COLUMNS = (_TIME, _MODULE, *_REST)
 MODULE_COLUMNS = (_TIME, *_REST)
+
+
+def why_no_changes(history: ChangeHistory | None) -> str:
+    """Return the line in the place of an empty table."""
+    is_read = history is not None and history.is_read
+    return "No changes, and none recorded by the cluster." if is_read else "Loading …"
 
 
 def change_rows(changes: Iterable[ModuleChange], now: float) -> list[Row]:

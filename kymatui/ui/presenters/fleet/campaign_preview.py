@@ -51,7 +51,7 @@ def preview_campaign(
     return Preview(
         words,
         lines=(*map(_left_out, begun), *lines, *map(_left_out, others)),
-        refusals=() if planned or begun else (f"no selected {subject_of(steps)} can be edited",),
+        refusals=() if planned or begun else (f"no selected {subject_of(steps)} can be changed",),
         warnings=tuple(_warnings(begun, planned, others, canaries, at_once)),
         grants=tuple(dict.fromkeys(install_preview.granted_rights(installs))),
         consents=tuple(_consents(planned)),
@@ -102,14 +102,14 @@ def _warnings(
     at_once: int,
 ) -> Iterator[str]:
     if begun:
-        yield f"kymatui first waits for {count_subjects(begun)} that an earlier run edited"
+        yield f"kymatui first waits for {count_subjects(begun)} that an earlier run changed"
     if planned:
         first = format_count(canaries, "canary", "canaries") + (", one by one" if canaries > 1 else "")
         pace = f"{first}, then batches of {at_once}; " if len(planned) > canaries else ""
         yield f"{pace}kymatui waits until each {subject_of(planned)} is ready, and stops on failure"
     count = sum(step.outcome is not CampaignOutcome.UNCHANGED for step in others)
     if count:
-        yield f"{count_subjects(others, count)} cannot be edited and {'is' if count == 1 else 'are'} skipped"
+        yield f"{count_subjects(others, count)} cannot be changed and {'is' if count == 1 else 'are'} skipped"
     yield from dict.fromkeys(text for step in planned for text in step.warnings)
 
 

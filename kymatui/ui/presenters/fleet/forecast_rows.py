@@ -113,17 +113,15 @@ def _version_row(line: VersionLine, order: int) -> Row:
     )
     cells = {
         "module": Cell(sanitize(line.module), "strong", order=line.module),
-        "version": Cell(sanitize(line.version) or "not installed", "" if line.version else "muted", _order(line)),
+        "version": Cell(
+            sanitize(line.version) or "not installed", "" if line.version else "muted", version_order(line.version)
+        ),
         "today": _count(len(line.today)),
         "then": _count(len(line.then), tone if line.arrivals or line.departures else ""),
         "moves": Cell(_moves(line), tone, order=len(line.moves)),
         "outcomes": Cell(_outcomes(line.moves), tone, order=line.worst),
     }
     return Row(f"{line.module}{_SEPARATOR}{line.version}", {**cells, "order": Cell("", order=order)})
-
-
-def _order(line: VersionLine) -> object:
-    return version_order(line.version)
 
 
 def _count(number: int, tone: str = "") -> Cell:
