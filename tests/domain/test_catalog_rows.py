@@ -14,6 +14,7 @@ from kymatui.domain.kyma.maintenance_windows import ControllerSettings, WindowPo
 from kymatui.domain.kyma.problems import Actor, Severity
 from kymatui.domain.kyma.states import State, StateSource
 from kymatui.domain.modules.presence import Presence
+from kymatui.domain.snapshot.missing_lists import RowFact
 from kymatui.domain.snapshot.snapshots import Feed, FeedState
 from kymatui.domain.versions.drift import DriftKind
 from tests.domain.builders import (
@@ -404,11 +405,20 @@ def test_a_rollout_on_its_way_needs_action_only_where_it_is_paused(
     assert found.actor is actor, found.reason
 
 
-@pytest.mark.parametrize(("state", "kind"), [("Ready", DriftKind.UP_TO_DATE), ("Processing", DriftKind.ROLLING_OUT)])
-def test_an_intention_alone_is_no_installed_version(state: str, kind: DriftKind) -> None:
-    hidden = {"deployments.apps": Feed(FeedState.FORBIDDEN)}
+@pytest.mark.parametrize("state", ["Ready", "Processing"])
+@pytest.mark.parametrize(
+    ("feed", "words"),
+    [
+        (FeedState.FORBIDDEN, "forbidden (you may not list deployments.apps)"),
+        (FeedState.SYNCING, "loading (deployments.apps)"),
+        (FeedState.FAILED, "unknown (could not list deployments.apps)"),
+    ],
+)
+def test_no_drift_is_claimed_of_a_manager_that_may_not_be_read(state: str, feed: FeedState, words: str) -> None:
+    hidden = {"deployments.apps": Feed(feed)}
     found = row(kymas=[managed(state=state)], feeds=hidden, resources=[resource("mod")])
-    assert (found.installed, found.drift.kind) == ("1.3.1", kind)
+    assert (found.installed, found.drift.kind) == ("1.3.1", DriftKind.UNKNOWN)
+    assert str(found.unknown[RowFact.DRIFT]) == words
 
 
 def test_the_newest_is_a_release_while_there_is_one() -> None:
@@ -881,7 +891,7 @@ def test_community_modules_need_no_kyma_to_be_compared() -> None:
 def test_what_is_not_seen_stands_beside_what_is_well(state: FeedState, words: str) -> None:
     hidden = {"deployments.apps": Feed(state)}
     found = row(kymas=[managed()], feeds=hidden, resources=[resource("mod")])
-    assert found.reason.text == f"1.3.1 installed and ready; {words}"
+    assert found.reason.text == f"1.3.1 reported; running version: {words}"
 
 
 def test_a_catalog_of_one_module_has_the_row_that_the_whole_has() -> None:

@@ -37,9 +37,7 @@ def display_waits() -> None:
     if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
         from kymatui.cli.output.wait_line import WaitLine
 
-        line = WaitLine(raw_stream(sys.stderr))
-        DOOR.passing = line.hidden
-        line.start()
+        DOOR.passing = WaitLine(raw_stream(sys.stderr)).start()
 
 
 def end_waits() -> None:

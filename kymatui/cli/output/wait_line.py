@@ -6,7 +6,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Final, TextIO
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
@@ -26,8 +26,10 @@ class WaitLine:
         self._is_drawn, self._is_free = False, True
         self._closed = threading.Event()
 
-    def start(self) -> None:
+    def start(self) -> Callable[[str], AbstractContextManager[object]]:
+        """Begin, and return what all output has to pass."""
         threading.Thread(target=self._follow, name="wait-line", daemon=True).start()
+        return self.hidden
 
     def _follow(self) -> None:
         since = time.monotonic()

@@ -28,6 +28,7 @@ from kymatui.domain.catalog.module_inputs import (
     presence_evidence,
     row_inputs,
     unreadable_kinds,
+    unreadable_workloads,
 )
 from kymatui.domain.catalog.reasons import choose_reason
 from kymatui.domain.catalog.rows import Catalog, CatalogOrigin, CheckedResource, KymaSummary, ModuleRow, StateReports
@@ -222,7 +223,7 @@ def _drift(
         return Drift(DriftKind.NONE)
     if subject.is_unoffered:
         return Drift(DriftKind.UNKNOWN, is_offered=False)
-    return compute_drift(
+    drift = compute_drift(
         subject.deployed.version,
         subject.desired,
         follows=presence.follows_channel,
@@ -231,6 +232,9 @@ def _drift(
         window=upcoming_window(world.kyma, rules, now) if world.kyma is not None else None,
         rolling=ready.rolling if ready is not None else _only_intended(subject),
     )
+    if drift.kind in (DriftKind.UP_TO_DATE, DriftKind.ROLLING_OUT) and unreadable_workloads(subject, world):
+        return Drift(DriftKind.UNKNOWN)  # lifecycle-manager reports what it applied, and not what runs
+    return drift
 
 
 def _is_nothing_installed(subject: ModuleInputs, presence: Presence) -> bool:
@@ -407,7 +411,8 @@ def unknown_facts(
     if actor is Actor.UNKNOWN:
         facts[RowFact.ACTOR] = facts.get(RowFact.CHECKS) or UnknownFact(ListGap.UNKNOWN, (), "the runtime was not read")
     compared = drifted.kind not in (DriftKind.UNKNOWN, DriftKind.NONE) or presence is Presence.NOT_INSTALLED
-    why = facts.get(RowFact.INSTALLED) or facts.get(RowFact.DESIRED)
+    hidden = world.missing(unreadable_workloads(subject, world))
+    why = facts.get(RowFact.INSTALLED) or facts.get(RowFact.DESIRED) or hidden
     return facts if compared or why is None else {**facts, RowFact.DRIFT: why}
 
 

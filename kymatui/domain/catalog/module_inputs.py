@@ -459,13 +459,18 @@ def template_of_version(templates: Sequence[ModuleTemplate], version: str) -> Mo
     return next((t for t in templates if version and t.version and same_version(t.version, version)), None)
 
 
+def unreadable_workloads(subject: ModuleInputs, world: ClusterIndex) -> list[str]:
+    """Return the unreadable kinds of which the module's manager may be one."""
+    if subject.manager.visibility is not ManagerVisibility.UNREADABLE or not world.is_runtime:
+        return []
+    declared = subject.manager.declared
+    kinds = [declared.kind.kind] if declared is not None else WORKLOADS
+    return [name for kind in kinds if not world.readable(name := WORKLOAD_FEEDS.get(kind, "workloads"))]
+
+
 def unreadable_kinds(subject: ModuleInputs, world: ClusterIndex) -> tuple[str, ...]:
     """Return the unreadable kinds that would tell more about the module."""
-    names = []
-    manager_ref = subject.manager.declared
-    if subject.manager.visibility is ManagerVisibility.UNREADABLE and world.is_runtime:
-        kinds = [manager_ref.kind.kind] if manager_ref is not None else WORKLOADS
-        names += [name for kind in kinds if not world.readable(name := WORKLOAD_FEEDS.get(kind, "workloads"))]
+    names = unreadable_workloads(subject, world)
     if subject.resources is None and subject.kind is not None:
         names.append(world.feed_of(subject.kind) or subject.kind.kind)
     return tuple(names)

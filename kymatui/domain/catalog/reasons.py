@@ -615,6 +615,8 @@ def _unknown(case: ReasonInputs) -> Reason | None:
             return _from_elsewhere(case)
         if not case.subject.desired:
             return Reason(f"{case.installed} installed; the catalog offers no version to compare it with")
+        if case.unseen:
+            return Reason(f"{case.installed} reported; running version: {case.unseen}")
         return Reason(f"{case.installed} installed, which cannot be compared with {case.subject.desired}")
     if case.presence is Presence.UNKNOWN:
         hidden = [part for part in (case.unseen, case.kyma_unseen) if part] or [_IN_RUNTIME]

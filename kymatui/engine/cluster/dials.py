@@ -22,9 +22,7 @@ class DialPhase(StrEnum):
     WAITING = "waiting"
 
 
-_PHRASES: Final = dict(
-    zip(DialPhase, ("Resolving", "Connecting to", "Listing the kinds of", "Waiting for"), strict=True)
-)
+_LINKS: Final = {DialPhase.CONNECTING: " to", DialPhase.LISTING: " the kinds of", DialPhase.WAITING: " for"}
 _OPENING: Final = (DialPhase.RESOLVING, DialPhase.CONNECTING)
 
 
@@ -38,7 +36,7 @@ class Dial(Struct, eq=False):
     def __str__(self) -> str:
         listed, total = self.count() if self.count else (0, 0)
         share = f" ({listed} of {total} listed)" if total else ""
-        return f"{_PHRASES[self.phase]} {self.host}{share}"
+        return f"{self.phase.capitalize()}{_LINKS.get(self.phase, '')} {self.host}{share}"
 
 
 class Dials:

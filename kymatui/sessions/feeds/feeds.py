@@ -132,9 +132,7 @@ class Feeds:
 
     @property
     def cluster(self) -> str:
-        """Return the context's name, or the server of a kubeconfig without contexts."""
-        connection = self._client.transport.connection
-        return connection.context or connection.endpoint.server
+        return self._client.transport.connection.context or self._client.transport.connection.endpoint.server
 
     def expect(self, names: Iterable[str]) -> None:
         """Expect lists before anything is known of the server: they are syncing."""
