@@ -8,7 +8,8 @@ import contextlib
 import gc
 import secrets
 import signal
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -248,10 +249,15 @@ async def wait_until_at_rest(world: SampleWorld) -> None:
     while not world.story.done:
         if world.story.given_up:
             raise ClusterError(
-                f"the sample modules did not settle; unfinished: {', '.join(world.story.waiting_for)}",
+                f"the sample modules did not settle; unfinished: {_counted(world.story.waiting_for)}",
                 hint="the machine may be busy; try again, or leave out --settled",
             )
         await asyncio.sleep(_LOOK_SECONDS)
+
+
+def _counted(names: Iterable[str]) -> str:
+    """Return each name once, with how many clusters it is about if these are several."""
+    return ", ".join(f"{name} ({number} clusters)" if number > 1 else name for name, number in Counter(names).items())
 
 
 async def _load(paths: Sequence[Path], cluster: SandboxCluster, warn: Print) -> None:

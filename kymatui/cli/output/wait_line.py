@@ -13,7 +13,6 @@ from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.engine.cluster.dials import DIALS
 
 _ERASE: Final = "\r\x1b[2K"
-_LOOK: Final = 0.2
 _QUIET: Final = 1.0  # seconds of a wait that a person does not notice
 
 
@@ -33,7 +32,7 @@ class WaitLine:
 
     def _follow(self) -> None:
         since = time.monotonic()
-        while not self._closed.wait(_LOOK):
+        while not self._closed.wait(0.2):
             step, now = self._step(), time.monotonic()
             since = since if step else now
             self.draw(f"{step} … {now - since:.0f} s" if now - since > _QUIET else "")

@@ -411,7 +411,7 @@ def unknown_facts(
     if actor is Actor.UNKNOWN:
         facts[RowFact.ACTOR] = facts.get(RowFact.CHECKS) or UnknownFact(ListGap.UNKNOWN, (), "the runtime was not read")
     compared = drifted.kind not in (DriftKind.UNKNOWN, DriftKind.NONE) or presence is Presence.NOT_INSTALLED
-    hidden = world.missing(unreadable_workloads(subject, world))
+    hidden = world.missing(unreadable_workloads(subject, world)) if subject.desired else None
     why = facts.get(RowFact.INSTALLED) or facts.get(RowFact.DESIRED) or hidden
     return facts if compared or why is None else {**facts, RowFact.DRIFT: why}
 

@@ -22,8 +22,8 @@ class DialPhase(StrEnum):
     WAITING = "waiting"
 
 
-_LINKS: Final = {DialPhase.CONNECTING: " to", DialPhase.LISTING: " the kinds of", DialPhase.WAITING: " for"}
 _OPENING: Final = (DialPhase.RESOLVING, DialPhase.CONNECTING)
+_LINKS: Final = {DialPhase.CONNECTING: " to", DialPhase.LISTING: " the kinds of", DialPhase.WAITING: " for"}
 
 
 class Dial(Struct, eq=False):

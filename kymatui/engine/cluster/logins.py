@@ -110,7 +110,7 @@ class Logins:
         self._plugins: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
         self._running: list[Login] = []
         self._spent, self._since = 0.0, 0.0
-        self._is_registered = False
+        self._is_registered = self._is_closed = False
         self.in_background: frozenset[str] = frozenset()
         """Users whose plugins get no terminal: a person looks at other clusters."""
         self._thread = threading.local()
@@ -156,6 +156,8 @@ class Logins:
                 atexit.register(self.close)
         terminal = terminal and login.user not in self.in_background
         with turn, self.entered(login):
+            if self._is_closed:
+                raise ConfigurationError(f"the login of user {login.user!r} with {login.plugin} was cancelled")
             result = self._attempt(login, start, terminal=terminal)
             if terminal and not login.has_terminal and (result is None or result.status != 0):
                 login.needs_terminal = True  # as kubectl gives it; without, the plugin could not ask
@@ -177,7 +179,8 @@ class Logins:
             return None if is_last and not lent else start(lent)
 
     def close(self) -> None:
-        """End all plugins, at the end of the process; their threads need a moment."""
+        """End all plugins, at the end of the process, and begin no other; their threads need a moment."""
+        self._is_closed = True
         for login in self.running:
             login.cancel()
         ends = time.monotonic() + _CLOSE

@@ -18,8 +18,9 @@ import pytest
 from kymatui.adapters.kube.auth.credentials import Credential, CredentialSource, read_user
 from kymatui.adapters.kube.auth.endpoint import Endpoint
 from kymatui.adapters.kube.auth.kubeconfig import KubeconfigEntry
-from kymatui.engine.cluster.logins import LOGINS, Login, Logins, WaitLimit
+from kymatui.engine.cluster.logins import LOGINS, Login, Logins, PluginResult, WaitLimit
 from kymatui.errors import ConfigurationError
+from tests.engine.places import eventually
 
 API = "client.authentication.k8s.io/v1"
 ENDPOINT = Endpoint("https://a.example")
@@ -129,6 +130,33 @@ def test_contexts_of_one_plugin_log_in_one_after_the_other(tmp_path: Path, front
     assert len(results) == 3
     begun = [user for user, text in front_end.texts if text.strip()]
     assert sorted(begun) == ["ann", "bob", "cyd"]
+
+
+def test_no_login_that_waits_for_its_turn_begins_at_the_end_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    logins, begun, ended = Logins(), [], []
+    monkeypatch.setattr("kymatui.engine.cluster.logins.LOGINS", logins)
+
+    def log_in(user: str) -> None:
+        login = Login("p", user, 600.0)
+
+        def start(_: bool) -> PluginResult:
+            begun.append(user)
+            while not login.is_cancelled:
+                time.sleep(0.01)
+            return PluginResult(1, b"")
+
+        with contextlib.suppress(ConfigurationError):
+            logins.run(login, start, terminal=False)
+        ended.append(user)
+
+    threads = [threading.Thread(target=log_in, args=(user,)) for user in ("ann", "bob", "cyd")]
+    for thread in threads:
+        thread.start()
+    eventually(lambda: len(begun) == 1)
+    logins.close()
+    for thread in threads:
+        thread.join(20)
+    assert (len(begun), len(ended)) == (1, 3)
 
 
 def test_the_time_of_a_login_is_not_that_of_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
