@@ -9,7 +9,7 @@ from kymatui.domain.kubernetes.managed_fields import finalizer_owners, manual_fi
 from kymatui.domain.kubernetes.object_meta import GARBAGE_COLLECTION, parse_time
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
-from kymatui.domain.modules.risks import is_stuck, stuck_words
+from kymatui.domain.modules.risks import stuck_finalizers, stuck_words
 from kymatui.engine.cluster.ports import Cluster, Object, PatchKind
 from kymatui.engine.deletion.deletion_state import DeletionState, explain_finalizers
 from kymatui.engine.jobs.journal import NO_JOURNAL, Journal
@@ -43,7 +43,7 @@ def blocked_objects(state: DeletionState, cluster: Cluster, manifests_on: Cluste
     """Return the objects in deletion that are held, the oldest first; the module's own last, as it waits for the
     rest.
 
-    The Manifest, which is on the cluster `manifests_on`, is one of them if lifecycle-manager never releases it.
+    The Manifest, which is on the cluster `manifests_on`, is one of them if only others set its finalizers.
     """
     refs = [managed.ref for managed in state.stuck]
     if state.uninstall is not None:
@@ -54,7 +54,7 @@ def blocked_objects(state: DeletionState, cluster: Cluster, manifests_on: Cluste
     blocked.sort(key=lambda held: (held.ref in own, held.since or 0.0))
     raw = manifests_on.get(state.manifest) if state.manifest is not None else None
     manifest = read_manifest(raw) if raw is not None else None
-    if raw is not None and isinstance(manifest, Manifest) and is_stuck(manifest):
+    if raw is not None and isinstance(manifest, Manifest) and stuck_finalizers(manifest):
         held = _held(manifest.ref, raw, state, manifests_on)
         blocked.append(replace(held, expected=stuck_words(manifest)))
     return tuple(blocked)

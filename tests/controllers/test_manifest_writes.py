@@ -6,9 +6,10 @@ import threading
 from typing import Any
 
 from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kyma.manifests import FINALIZER
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.operator.kymas.manifest_writes import ManifestWrites
-from kymatui.operator.manifests.manifest_marks import FINALIZER, REQUIRED_FINALIZERS, SYNCED_LAYER
+from kymatui.operator.manifests.manifest_marks import REQUIRED_FINALIZERS, SYNCED_LAYER
 from tests.controllers.release_worlds import open_cluster
 from tests.domain.test_whatif import SPACE
 

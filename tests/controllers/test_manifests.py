@@ -10,14 +10,13 @@ import yaml
 from msgspec.structs import replace
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
-from kymatui.domain.kyma.manifests import ORPHAN_SECONDS, Manifest, read_manifest
+from kymatui.domain.kyma.manifests import FINALIZER, ORPHAN_SECONDS, Manifest, read_manifest
 from kymatui.domain.kyma.states import State
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.jobs.run import SystemClock
 from kymatui.errors import ConfigurationError, RefusedError
 from kymatui.operator.framework.controller import GONE
 from kymatui.operator.manifests.controller import ManifestReconciler
-from kymatui.operator.manifests.manifest_marks import FINALIZER
 from kymatui.operator.manifests.manifest_pass import ManifestChangedError
 from kymatui.operator.manifests.standalone_pass import StandalonePass
 from tests.controllers.desks import MANIFEST, Desk

@@ -94,7 +94,7 @@ def _diagnosis(row: Any) -> Iterator[Answer]:
     document = diagnosed_module(row)
     titles = ("name", "state", "reason", "installed", "desired", "drift", "actor")
     cells = dict(zip(titles, diagnosed_cells(document), strict=True))
-    for key in ("state", "reason", "installed", "desired", "drift", "actor", "advice", "command"):
+    for key in ("state", "reason", "installed", "desired", "drift", "actor", "advice", "command", "blockedBy"):
         if key not in document["unknown"]:
             yield Answer("diagnose", row.name, key, document[key] or "")
             if key in cells:

@@ -298,6 +298,18 @@ SITUATIONS: Final[Mapping[str, World]] = {
     "a deletion that its CR blocks": world_of(
         status={"state": "Deleting"}, manifest={"metadata": _LEAVING}, resource=_LEAVING
     ),
+    "a deletion that somebody's finalizer blocks": world_of(
+        status={"state": "Deleting"},
+        manifest={"metadata": {**_LEAVING, "finalizers": ["example.com/hold"]}},
+        resource={},
+        running="",
+    ),
+    "a deletion of a Manifest that the Kyma requests": world_of(
+        entry={}, manifest={"metadata": {**_LEAVING, "finalizers": ["example.com/hold"]}}, resource={}, running=""
+    ),
+    "a deletion that its paused Manifest blocks": world_of(
+        status={"state": "Deleting"}, manifest={"metadata": {**_LEAVING, "labels": _SKIP}}
+    ),
     "a cluster-scoped default CR": world_of(status={"state": "Deleting"}, resource={"namespace": ""}),
     "a runtime in deletion with the skip label": world_of(
         entry={}, kyma={"metadata": {**_LEAVING, "labels": b.labels(skip_reconciliation="true")}}

@@ -22,7 +22,7 @@ from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.catalog_json import catalog_to_json
 from kymatui.domain.catalog.channel_matrix import build_matrix
 from kymatui.domain.catalog.module_inputs import CatalogOptions
-from kymatui.domain.catalog.rows import NAMING_LISTS, Catalog
+from kymatui.domain.catalog.rows import NAMING_LISTS, Catalog, ModuleRow
 from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, RuntimeKey
 from kymatui.domain.fleet.maintenance import UpgradeStatus, fleet_maintenance, runtime_maintenance
 from kymatui.domain.fleet.manifest_summary import read_summary
@@ -50,7 +50,7 @@ from kymatui.ui.presenters.catalog.problem_rows import count_problems, problem_r
 from kymatui.ui.presenters.fleet.fleet_reports import problem_rows as fleet_problem_rows
 from kymatui.ui.presenters.fleet.fleet_reports import wait_rows
 from kymatui.ui.presenters.fleet.runtime_rows import count_runtimes, explain_runtime
-from kymatui.ui.presenters.module.module_facts import declared, observed
+from kymatui.ui.presenters.module.module_facts import declared, findings, observed
 from tests.domain import builders as b
 from tests.domain.agreed_documents import (
     audit_answers,
@@ -94,6 +94,7 @@ def ask_pair(pair: RuntimePair) -> list[Answer]:
         *_problems(catalog),
         *_compare(pair),
         *_audit(pair, catalog),
+        *_risks(pair, catalog),
         *_fleet(world, kyma, catalog),
         *_windows(world, kyma, pair),
         *_whatif(world, catalog),
@@ -116,6 +117,9 @@ def _catalog(catalog: Catalog) -> Iterator[Answer]:
             value = None if unknown else entry[key] or ""
             yield Answer("catalog -o json", name, key, value)
             yield Answer("module -o json", name, key, None if unknown else module_json(row)[key] or "")
+        if entry["blockedBy"]:
+            yield Answer("catalog -o json", name, "what blocks it first", entry["blockedBy"][0])
+        yield Answer("catalog -o json", name, "is its deletion blocked", bool(entry["blockedBy"]))
         reports = module_json(row)["reports"]
         yield Answer("module -o json", name, "state", reports["kyma"], REPORTED)
         yield Answer("module -o json", name, "installed", reports["kymaVersion"], REPORTED)
@@ -137,7 +141,7 @@ def _catalog(catalog: Catalog) -> Iterator[Answer]:
 
 _QUESTIONS: Final = (
     *("installed", "desired", "newest", "channel", "channelSource", "state", "drift"),
-    *("reason", "actor", "advice", "command"),
+    *("reason", "actor", "advice", "command", "blockedBy"),
 )
 
 
@@ -153,6 +157,9 @@ def _tables(catalog: Catalog) -> Iterator[Answer]:
             for surface, text in words.items():
                 value = without_mark(text).removeprefix(ABSENT)
                 yield Answer(surface, row.name, key, value)
+        found = {fact.label: fact.text for fact in findings(row)}
+        for surface, text in (("module", fields["blocked by"]), ("page", found.get("blocked by", ""))):
+            yield Answer(surface, row.name, "blockedBy", text.split(", ") if text else "")
         yield Answer("module", row.name, "actor", fields["who acts"])
         yield Answer("module", row.name, "reason", fields["reason"])
         line = explain_row(row)
@@ -168,6 +175,8 @@ def _problems(catalog: Catalog) -> Iterator[Answer]:
         if row is not None and problem.message == row.reason.statement:
             yield Answer("problems", row.name, "actor", problem.actor.value)
             yield Answer("problems", row.name, "severity of the reason", problem.severity.value)
+            if row.reason.blocked_by:
+                yield Answer("problems", row.name, "what blocks it first", problem.object)
             if problem.advice is not None and row.reason.advice is not None:
                 yield Answer("problems", row.name, "command", problem.advice.command)
     listed = [row for row in problem_rows(catalog) if row.cells["severity"].text != "info"]
@@ -194,6 +203,8 @@ def _compare(pair: RuntimePair) -> Iterator[Answer]:
         if line["field"] in ("version", "state") and line["skr"] != "?":
             key = {"version": "installed", "state": "state"}[line["field"]]
             yield Answer("compare", line["subject"], key, line["skr"] or "")
+        if "blocked" in (line["why"] or ""):
+            yield Answer("compare", line["subject"], "is its deletion blocked", value=True)
         if line["verdict"] not in ("same", "intended"):
             yield Answer("compare", line["subject"], "actor", line["actor"] or "")
 
@@ -212,8 +223,41 @@ def _audit(pair: RuntimePair, catalog: Catalog) -> Iterator[Answer]:
         if one["rule"] in ("state.error", "state.warning", "state.deleting", "state.processing"):
             yield Answer(f"audit {one['rule']}", one["module"], "reason", one["message"])
             yield Answer(f"audit {one['rule']}", one["module"], "state", one["value"])
+            if reason is not None and reason.blocked_by:
+                yield Answer(f"audit {one['rule']}", one["module"], "what blocks it first", one["object"])
         if one["rule"].startswith("kyma."):
             yield Answer(f"audit {one['rule']}", "", "actor of the Kyma", one["actor"] or "")
+
+
+def _risks(pair: RuntimePair, catalog: Catalog) -> Iterator[Answer]:
+    """What lifecycle-manager is known to do with a module: who acts, and by which command."""
+    findings_of = defaultdict(list)
+    for one in audit_json(judge_findings(pair.name, pair.name, b.NOW, audit_runtime(pair, b.NOW)))["findings"]:
+        findings_of[one["module"], one["rule"]].append(one)
+    for row in catalog.rows:
+        document, listed = module_json(row), catalog_to_json(catalog)["problems"]
+        for risk in row.foreseen:
+            subject = f"{row.name}: {risk.risk}"
+            for surface, problems in (("module -o json", document["problems"]), ("problems", listed)):
+                for one in problems:
+                    if one["message"] == risk.message and one["module"] == row.name:
+                        yield Answer(surface, subject, "actor", one["actor"])
+                        yield Answer(surface, subject, "severity", one["severity"])
+                        yield Answer(surface, subject, "command", one["command"] or "")
+            if row.reason.cause == risk.message:
+                yield Answer("module -o json, reason", subject, "actor", document["actor"])
+                yield Answer("module -o json, reason", subject, "command", document["command"] or "")
+            told = [one for one in findings_of[row.name, "module.risk"] if one["path"] == risk.risk]
+            for one in told:
+                yield Answer("audit module.risk", subject, "actor", one["actor"])
+                yield Answer("audit module.risk", subject, "severity", one["severity"])
+                yield Answer("audit module.risk", subject, "text", one["message"])
+            yield Answer("module", subject, "text", _text_of(row, risk.message))
+
+
+def _text_of(row: ModuleRow, message: str) -> str | None:
+    """Return the line of `module` about a risk, None if its reason says it."""
+    return next((text for label, text in facts(row) if label in tuple(Severity) and text.startswith(message)), None)
 
 
 _LONG: Final = ("state.deleting", "state.processing")

@@ -18,6 +18,7 @@ from kymatui.domain.fleet.manifest_summary import read_summary
 from kymatui.domain.fleet.pending_actions import runtime_reason
 from kymatui.domain.fleet.runtimes import build_fleet
 from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.domain.kyma.manifests import FINALIZER
 from kymatui.domain.kyma.problems import Actor, Severity
 from kymatui.domain.kyma.template_index import TemplateIndex
 from kymatui.domain.kyma.versions import same_version
@@ -166,7 +167,7 @@ def test_audit_reports_the_error_of_the_kyma_itself_with_its_message() -> None:
 
 
 def test_a_deletion_in_error_is_no_wait() -> None:
-    leaving = manifest("mod", "1.0.0", "Error", deletionTimestamp=stamp(5), finalizers=["declarative"])
+    leaving = manifest("mod", "1.0.0", "Error", deletionTimestamp=stamp(5), finalizers=[FINALIZER])
     world = snapshot(
         templates=[template("mod", "1.0.0")],
         release_metas=[meta("mod", {"regular": "1.0.0"})],

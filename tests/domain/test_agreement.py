@@ -61,12 +61,12 @@ def watcher_chains(health: str = "broken") -> tuple[WatcherChain, ...]:
 OTHER = "other-than-elsewhere"
 
 
-def other_value(key: str) -> Callable[[Any], Any]:
+def other_value(key: str, other: str = OTHER) -> Callable[[Any], Any]:
     """Return what gives a document another value, where it has one at all."""
 
     def change(document: Any) -> Any:
         if isinstance(document, dict):
-            return {name: OTHER if name == key and value else change(value) for name, value in document.items()}
+            return {name: other if name == key and value else change(value) for name, value in document.items()}
         return [change(value) for value in document] if isinstance(document, list | tuple) else document
 
     return change
@@ -126,6 +126,14 @@ SECOND_ANSWERS: Final = {
     "catalog -o json, state": (agreement, "catalog_to_json", other_value("state")),
     "module -o json": (agreement, "module_json", other_value("reason")),
     "module": (agreement, "facts", other_fact("who acts")),
+    "module, blocked by": (agreement, "facts", other_fact("blocked by")),
+    "module -o json, blocked by": (agreement, "module_json", other_value("blockedBy")),
+    "module page, blocked by": (agreement, "findings", other_pages("blocked by")),
+    "compare, blocked by": (agreement, "compare_json", other_value("why", "blocked by finalizer a.b/c")),
+    "audit, blocked by": (agreement, "audit_json", other_value("object")),
+    "diagnose, blocked by": (agreed_documents, "diagnosed_module", other_value("blockedBy")),
+    "module, risk": (agreement, "facts", lambda pairs: [(label, f"{text} {OTHER}") for label, text in pairs]),
+    "module -o json, risk": (agreement, "module_json", other_value("severity")),
     "the catalog's screen": (agreement, "table_rows", other_cell("installed")),
     "module page": (agreement, "observed", other_pages("installed")),
     "the line under the catalog": (agreement, "explain_row", lambda line: replace(line, text=OTHER)),

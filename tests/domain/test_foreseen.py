@@ -11,11 +11,12 @@ from kymatui.domain.audit.report import audit
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.rows import ModuleRow
 from kymatui.domain.kyma.kymas import Policy
+from kymatui.domain.kyma.manifests import FINALIZER, FINALIZER_MODULE_CR
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma.states import State
 from kymatui.domain.kyma_edit.edit_progress import track_edit
 from kymatui.domain.kyma_edit.module_edit import EditProposal, EditVerb, ModuleEdit, propose_edit
-from kymatui.domain.modules.risks import FINALIZER_MODULE_CR, NO_ACCESS, NOT_RELEASED, RiskKind, unreleased_words
+from kymatui.domain.modules.risks import NO_ACCESS, NOT_RELEASED, RiskKind, unreleased_words
 from kymatui.domain.snapshot.snapshots import Snapshot
 from tests.domain.builders import (
     NOW,
@@ -191,17 +192,34 @@ def test_an_error_with_a_cause_of_its_own_counts_while_the_manager_starts() -> N
     assert (found.state, "channel fast has no version" in found.reason.text) == (State.ERROR, True), found.reason
 
 
-def test_2_a_manifest_that_only_the_forgotten_finalizer_holds_waits_for_a_person() -> None:
-    for finalizers, actor in (((FINALIZER_MODULE_CR,), Actor.YOU), ((FINALIZER_MODULE_CR, "other"), Actor.KLM)):
-        held = made(IGNORE, *finalizers, state="Deleting")
-        held["metadata"]["deletionTimestamp"] = stamp(60)
-        seen = cluster(state="Deleting", made=held, used=False)
-        gone = {**seen.kymas[0], "spec": {"channel": "regular", "modules": []}}
-        reason = row(replace(seen, kymas=(gone,))).reason
-        assert (reason.actor, "Remove the finalizer (`kymatui finalizers mod" in reason.text) == (
-            actor,
-            actor is Actor.YOU,
-        ), reason
+@pytest.mark.parametrize(
+    ("finalizers", "policy", "set_by", "actor"),
+    [
+        ((FINALIZER_MODULE_CR,), IGNORE, "", Actor.YOU),
+        ((FINALIZER_MODULE_CR, FINALIZER), IGNORE, "", Actor.KLM),
+        ((FINALIZER_MODULE_CR,), CREATE, "", Actor.KLM),
+        (("example.com/hold",), CREATE, "kubectl-patch", Actor.YOU),
+        (("example.com/hold", FINALIZER), CREATE, "", Actor.KLM),
+        (("example.com/new",), CREATE, "lifecycle-manager", Actor.KLM),
+        (("foregroundDeletion",), CREATE, "", Actor.KLM),
+    ],
+)
+def test_2_a_manifest_that_only_foreign_finalizers_hold_waits_for_a_person(
+    finalizers: tuple[str, ...], policy: str, set_by: str, actor: Actor
+) -> None:
+    held = made(policy, *finalizers, state="Deleting")
+    held["metadata"]["deletionTimestamp"] = stamp(60)
+    fields: Json = {"f:metadata": {"f:finalizers": {f'v:"{name}"': {} for name in finalizers}}}
+    held["metadata"]["managedFields"] = [{"manager": set_by, "operation": "Update", "fieldsV1": fields}]
+    seen = cluster(state="Deleting", made=held, used=False)
+    gone = {**seen.kymas[0], "spec": {"channel": "regular", "modules": []}}
+    reason = row(replace(seen, kymas=(gone,))).reason
+    is_blocked = actor is Actor.YOU
+    assert (reason.actor, "`kymatui finalizers mod" in reason.text, bool(reason.blocked_by)) == (
+        actor,
+        is_blocked,
+        is_blocked,
+    ), reason
 
 
 def test_16_a_template_of_a_user_that_the_sync_took_over_is_named() -> None:

@@ -38,6 +38,7 @@ KEYS: dict[str, type | tuple[type, ...]] = {
     "reason": str,
     "cause": str,
     "effect": (str, type(None)),
+    "blockedBy": list,
     "advice": (str, type(None)),
     "adviceKind": (str, type(None)),
     "command": (str, type(None)),

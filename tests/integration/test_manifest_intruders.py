@@ -16,9 +16,9 @@ import yaml
 from kymatui.domain.inventories import ANNOTATION_INSTALLS
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, LABEL_MANAGED_BY
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kyma.manifests import FINALIZER, OLD_FINALIZER
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.errors import ForbiddenError
-from kymatui.operator.manifests.manifest_marks import FINALIZER, OLD_FINALIZER
 from kymatui.operator.monitoring import ignored_manifests
 from kymatui.operator.program import OperatorOptions
 from tests.adapters.chart_sites import chart_site

@@ -84,7 +84,7 @@ def check(case: AuditInput) -> Iterator[AuditFinding]:
                 rule,
                 row.reason.text,
                 row.name,
-                str(row.checked[0].resource if row.checked else row.manifest or row.manager or ""),
+                str(next(iter(row.reason.blocked_by), row.checked[0].resource if row.checked else _object(row))),
                 row.state_source.value,
                 row.state.value,
                 since,
@@ -92,6 +92,10 @@ def check(case: AuditInput) -> Iterator[AuditFinding]:
                 level=worst_severity(rule.severity, row.reason.severity, _of_time(rule, since, case.now)),
             )
         yield from _besides(row, row.reason.text if rule is not None else "")
+
+
+def _object(row: ModuleRow) -> ObjectRef | str:
+    return row.manifest or row.manager or ""
 
 
 def _rule(row: ModuleRow, since: float | None, now: float) -> AuditRule | None:

@@ -402,6 +402,10 @@ MODULE_FIELDS: Final[Mapping[str, JsonField[ModuleRow]]] = {
     "reason": JsonField(_text("what is wrong and what to do, or the normal status"), lambda row: row.reason.text),
     "cause": JsonField(_text("what is wrong, or the normal status"), lambda row: row.reason.cause),
     "effect": JsonField(_text("what follows from the cause", null=True), lambda row: row.reason.effect or None),
+    "blockedBy": JsonField(
+        {"type": "array", "items": {"type": "string"}, "description": "objects that the deletion waits for"},
+        lambda row: list(map(str, row.reason.blocked_by)),
+    ),
     **_advice_fields(lambda row: row.reason.advice),
     "actor": JsonField(
         _word(filter(None, Actor), "who acts next; null if no action is needed", null=True),

@@ -53,15 +53,14 @@ from kymatui.domain.modules.presence import (
 from kymatui.domain.modules.risks import (
     KEEP_ENTRY,
     NOT_RELEASED,
+    ModuleRisk,
     is_not_applied,
     is_still_releasing,
-    is_stuck,
-    not_applied_advice,
-    not_applied_words,
+    not_applied,
     paused_words,
-    still_releasing_advice,
-    still_releasing_words,
+    still_releasing,
     stuck_advice,
+    stuck_finalizers,
     stuck_words,
 )
 from kymatui.domain.modules.state_checks import Evaluation, StateDecision
@@ -85,18 +84,9 @@ def choose_reason(case: ReasonInputs) -> Reason:
 def _deleting(case: ReasonInputs) -> Reason | None:
     if case.presence is not Presence.DELETING:
         return None
+    if (blocked := _blocked(case)) is not None:
+        return blocked
     manifest = case.subject.manifest
-    if case.subject.managed and manifest is not None and manifest.skipped:
-        effect, advice = f"{KLM} does not uninstall the module", remove_skip_label(manifest.ref)
-        return action_needed(paused_words(manifest), Severity.WARNING, manifest.ref, effect=effect, advice=advice)
-    remaining = [item for item in case.checked if not item.deleting]
-    held = [item for item in case.checked if item.deleting and item.finalizers]
-    if case.subject.managed and remaining:
-        return _remaining(case, remaining)
-    if held:
-        return _held(case, held[0])
-    if manifest is not None and is_stuck(manifest) and not case.checked:
-        return action_needed(stuck_words(manifest), Severity.WARNING, advice=stuck_advice(manifest))
     operation = manifest.operation if manifest is not None else ""
     message = (case.subject.report.message if case.subject.report else "") or operation
     if case.subject.managed and _has_failed(case):
@@ -108,6 +98,25 @@ def _deleting(case: ReasonInputs) -> Reason | None:
             return Reason(text, actor_for_state(State.DELETING, is_read=False))
         return Reason(f"{KLM} is deleting the module{f': {message}' if message else ''}", Actor.KLM, says_waiting=True)
     return Reason("The module is being deleted", Actor.MANAGER)
+
+
+def _blocked(case: ReasonInputs) -> Reason | None:
+    """Return what the deletion of a module waits for: its paused Manifest, its CRs, its Manifest's finalizers."""
+    manifest = case.subject.manifest
+    if case.subject.managed and manifest is not None and manifest.skipped:
+        effect, advice = f"{KLM} does not uninstall the module", remove_skip_label(manifest.ref)
+        reason = action_needed(paused_words(manifest), Severity.WARNING, manifest.ref, effect=effect, advice=advice)
+        return replace(reason, blocked_by=(manifest.ref,))
+    remaining = [item for item in case.checked if not item.deleting]
+    held = [item for item in case.checked if item.deleting and item.finalizers]
+    if case.subject.managed and remaining:
+        return _remaining(case, remaining)
+    if held:
+        return replace(_held(case, held[0]), blocked_by=tuple(item.resource for item in held))
+    if manifest is not None and stuck_finalizers(manifest) and not case.checked:
+        reason = action_needed(stuck_words(manifest), Severity.WARNING, manifest.ref, advice=stuck_advice(manifest))
+        return replace(reason, blocked_by=(manifest.ref,))
+    return None
 
 
 def _remaining(case: ReasonInputs, remaining: Sequence[CheckedResource]) -> Reason:
@@ -123,9 +132,9 @@ def _remaining(case: ReasonInputs, remaining: Sequence[CheckedResource]) -> Reas
         return Reason(f"{KLM} is deleting {refs[0]}", Actor.KLM, says_waiting=True)
     names, more = ", ".join(map(str, refs[:3])), f" and {len(refs) - 3} more" if len(refs) > 3 else ""
     text = f"Delete {'it' if len(refs) == 1 else 'them'} to continue"
-    return action_needed(
-        f"deletion blocked by {names}{more}", Severity.WARNING, advice=_delete_blockers(case.subject.name, text)
-    )
+    advice = _delete_blockers(case.subject.name, text)
+    reason = action_needed(f"deletion blocked by {names}{more}", Severity.WARNING, refs[0], advice=advice)
+    return replace(reason, blocked_by=tuple(refs))
 
 
 def _delete_blockers(module: str, text: str) -> Advice:
@@ -259,9 +268,7 @@ def _unmanaged(case: ReasonInputs) -> Reason | None:
         return Reason(NOT_RELEASED, Actor.KLM, says_waiting=True, advice=KEEP_ENTRY)
     manifest = case.subject.manifest
     if is_still_releasing(case.subject.report, manifest) and manifest is not None:
-        actor, advice = Actor.YOU if manifest.skipped else Actor.KLM, still_releasing_advice(manifest)
-        words = still_releasing_words(manifest)
-        return Reason(words, actor, Severity.WARNING, says_waiting=actor is Actor.KLM, advice=advice)
+        return _of_risk(still_releasing(manifest), says_waiting=not manifest.skipped)
     own = case.assessment.evaluation
     word = own.state if own is not None else case.readiness.state if case.readiness is not None else None
     if word in (State.ERROR, State.WARNING):
@@ -269,6 +276,10 @@ def _unmanaged(case: ReasonInputs) -> Reason | None:
         text = f"unmanaged, and the {who} reports {word}{_report_suffix(case)}"
         return action_needed(text, _SEVERITY[word], advice=_resource_advice(case))
     return Reason(f"Unmanaged: {KLM} does not update or repair it{f'; it reports {word}' if word else ''}")
+
+
+def _of_risk(risk: ModuleRisk, *, says_waiting: bool = False) -> Reason:
+    return Reason(risk.message, risk.actor, risk.severity, says_waiting=says_waiting, advice=risk.advice)
 
 
 def _report_suffix(case: ReasonInputs) -> str:
@@ -451,7 +462,7 @@ def _leaving(case: ReasonInputs) -> Reason | None:
     if case.lacks_manifest:
         return Reason(f"{KLM} is deleting the Kyma, and has deleted the Manifest of the module")
     if case.subject.manifest is not None and case.subject.manifest.meta.deleting:
-        return Reason(f"{KLM} is deleting the Kyma with the module", Actor.KLM, says_waiting=True)
+        return _blocked(case) or Reason(f"{KLM} is deleting the Kyma with the module", Actor.KLM, says_waiting=True)
     return None
 
 
@@ -466,7 +477,7 @@ def _without_manifest(case: ReasonInputs) -> Reason | None:
     if case.lacks_manifest:
         return _by_klm(case, f"Requested in the Kyma; {KLM} has not created the Manifest yet")
     if case.subject.managed and case.subject.request is not None and manifest is not None and manifest.meta.deleting:
-        return _by_klm(case, f"{KLM} deletes {manifest.ref}, and creates it again after that")
+        return _blocked(case) or _by_klm(case, f"{KLM} deletes {manifest.ref}, and creates it again after that")
     return None
 
 
@@ -535,10 +546,8 @@ def _drifting(case: ReasonInputs) -> Reason | None:
         advice = remove_skip_label(manifest.ref)
         return action_needed(paused_words(manifest), Severity.WARNING, manifest.ref, effect=effect, advice=advice)
     if is_not_applied(case.subject.report, manifest, case.drift, case.subject.desired, case.readiness):
-        advice = not_applied_advice(case.subject.name)
-        effect = f"running {case.installed}"
-        words = not_applied_words(case.subject.desired)
-        return Reason(words, Actor.KLM, Severity.WARNING, effect=effect, advice=advice)
+        reason = _of_risk(not_applied(case.subject.name, case.subject.desired))
+        return replace(reason, effect=f"running {case.installed}")
     if kind is DriftKind.BEHIND and case.subject.managed:
         text = (
             f"Running {case.installed}, expected {case.subject.desired} ({apart}). {KLM} has not finished the upgrade."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -15,6 +15,7 @@ from kymatui.domain.kubernetes.object_meta import (
     LABEL_MANDATORY,
     LABEL_MODULE_NAME,
     LABEL_SKIP,
+    OPERATOR,
     Condition,
     MalformedObject,
     ObjectMeta,
@@ -28,6 +29,10 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE, Kyma
 
 _FNV_OFFSET, _FNV_PRIME, _FNV_MASK = 0x811C9DC5, 0x01000193, 0xFFFFFFFF
+FINALIZER: Final = "declarative.kyma-project.io/finalizer"
+OLD_FINALIZER: Final = f"{OPERATOR}/manifest"
+LABEL_FINALIZER: Final = "label-removal-finalizer"
+FINALIZER_MODULE_CR: Final = "resource.kyma-project.io/finalizer"
 ORPHAN_SECONDS = 300.0
 """Seconds until a Manifest that its Kyma does not report counts as orphaned, as in lifecycle-manager."""
 _NAME_LIMIT = 63  # as in lifecycle-manager, which cuts longer names to 62 characters

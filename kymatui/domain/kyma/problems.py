@@ -134,7 +134,8 @@ class Problem(Struct, frozen=True):
 class Reason(Struct, frozen=True):
     """The reason of a row: what is wrong (or that nothing is) and its effect, what to do, and who has to act.
 
-    `says_waiting` means that the text itself names who acts; `about` is the object in the text.
+    `says_waiting` means that the text itself names who acts; `about` is the object in the text. `blocked_by` are the
+    objects that a deletion waits for, unless the default CR alone is being deleted.
     """
 
     cause: str
@@ -144,6 +145,7 @@ class Reason(Struct, frozen=True):
     about: ObjectRef | None = None
     effect: str = ""
     advice: Advice | None = None
+    blocked_by: tuple[ObjectRef, ...] = ()
 
     @property
     def statement(self) -> str:

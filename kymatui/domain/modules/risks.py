@@ -12,9 +12,18 @@ from typing import Final
 
 from msgspec import Struct
 
+from kymatui.domain.kubernetes.managed_fields import finalizer_owners
+from kymatui.domain.kubernetes.object_meta import GARBAGE_COLLECTION
 from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kyma.kyma_keeper import is_keeper
 from kymatui.domain.kyma.kymas import ModuleReport, ModuleRequest, Policy
-from kymatui.domain.kyma.manifests import Manifest
+from kymatui.domain.kyma.manifests import (
+    FINALIZER,
+    FINALIZER_MODULE_CR,
+    LABEL_FINALIZER,
+    OLD_FINALIZER,
+    Manifest,
+)
 from kymatui.domain.kyma.problems import (
     Actor,
     Advice,
@@ -31,7 +40,6 @@ from kymatui.domain.kyma.versions import same_version
 from kymatui.domain.modules.readiness import Readiness
 from kymatui.domain.versions.drift import Drift, DriftKind
 
-FINALIZER_MODULE_CR = "resource.kyma-project.io/finalizer"
 _PASSED_ON = "with the next version, channel or template change"
 
 
@@ -85,15 +93,13 @@ def find_risks(
     if manifest is not None and request.managed:
         risks += _of_policies(request, manifest)
     if is_not_applied(report, manifest, drift, desired, readiness):
-        words, advice = not_applied_words(desired), not_applied_advice(request.name)
-        risks.append(ModuleRisk(RiskKind.NOT_APPLIED, words, actor=Actor.KLM, advice=advice))
+        risks.append(not_applied(request.name, desired))
     in_force = manifest.policy if manifest is not None else request.policy
     if request.managed and resources and in_force == Policy.IGNORE:
         risks.append(_may_not_wait(request.name))
     if not request.managed and is_still_releasing(report, manifest):
         assert manifest is not None
-        words, advice = still_releasing_words(manifest), still_releasing_advice(manifest)
-        risks.append(ModuleRisk(RiskKind.STILL_RELEASING, words, advice=advice))
+        risks.append(still_releasing(manifest))
     return tuple(risks)
 
 
@@ -154,13 +160,11 @@ def is_not_applied(
     return readiness is not None and readiness.ready and not readiness.rolling
 
 
-def not_applied_words(desired: str) -> str:
-    return f"The Kyma reports {desired} as Ready, but the workload still has another version"
-
-
-def not_applied_advice(module: str) -> Advice:
+def not_applied(module: str, desired: str) -> ModuleRisk:
+    words = f"The Kyma reports {desired} as Ready, but the workload still has another version"
     text = "lifecycle-manager applies it with its next reconciliation; if it does not, list what is stuck in deletion"
-    return Advice(AdviceKind.WAIT, text, shell_command("kymatui", "finalizers", module))
+    advice = Advice(AdviceKind.WAIT, text, shell_command("kymatui", "finalizers", module))
+    return ModuleRisk(RiskKind.NOT_APPLIED, words, actor=Actor.KLM, advice=advice)
 
 
 def is_still_releasing(report: ModuleReport | None, manifest: Manifest | None) -> bool:
@@ -168,15 +172,16 @@ def is_still_releasing(report: ModuleReport | None, manifest: Manifest | None) -
     return report is not None and report.state == State.UNMANAGED and manifest is not None
 
 
-def still_releasing_words(manifest: Manifest) -> str:
-    return f"The Kyma reports Unmanaged, but {manifest.ref} still exists: lifecycle-manager has not released everything"
-
-
-def still_releasing_advice(manifest: Manifest) -> Advice:
-    text = "Keep the module's entry in the Kyma until the Manifest is gone"
+def still_releasing(manifest: Manifest) -> ModuleRisk:
+    words = (
+        f"The Kyma reports Unmanaged, but {manifest.ref} still exists: lifecycle-manager has not released everything"
+    )
+    text, actor = "Keep the module's entry in the Kyma until the Manifest is gone", Actor.KLM
+    advice = Advice(AdviceKind.KEEP_ENTRY, text)
     if manifest.skipped:
-        return remove_skip_label(manifest.ref, f"{text}. The skip label pauses the Manifest; remove it to continue")
-    return Advice(AdviceKind.KEEP_ENTRY, text)
+        paused, actor = f"{text}. The skip label pauses the Manifest; remove it to continue", Actor.YOU
+        advice = remove_skip_label(manifest.ref, paused)
+    return ModuleRisk(RiskKind.STILL_RELEASING, words, actor=actor, advice=advice)
 
 
 NOT_RELEASED: Final = "lifecycle-manager has not released the module yet"
@@ -201,25 +206,33 @@ def risks_of_policy(policy: str) -> Iterator[str]:
         yield _MAY_NOT_WAIT
 
 
-def is_stuck(manifest: Manifest) -> bool:
-    """Return whether only the finalizer that lifecycle-manager forgets blocks a Manifest's deletion."""
-    finalizers = set(manifest.meta.finalizers)
-    return manifest.meta.deleting and manifest.policy == Policy.IGNORE and finalizers == {FINALIZER_MODULE_CR}
+_REMOVED: Final = frozenset({FINALIZER, OLD_FINALIZER, LABEL_FINALIZER, FINALIZER_MODULE_CR})
+"""What lifecycle-manager removes from a Manifest that it has uninstalled."""
+
+
+def stuck_finalizers(manifest: Manifest) -> tuple[str, ...]:
+    """Return what blocks a Manifest's deletion once lifecycle-manager has removed its own: what it never removes."""
+    owners = {name: by for name, by in finalizer_owners(manifest.raw).items() if name not in GARBAGE_COLLECTION}
+    forgotten = {FINALIZER_MODULE_CR} if manifest.policy == Policy.IGNORE else set[str]()
+    removed = {name for name, owner in owners.items() if name in _REMOVED or is_keeper(owner)} - forgotten
+    return tuple(owners) if manifest.meta.deleting and not removed else ()
 
 
 def stuck_words(manifest: Manifest) -> str:
-    return (
-        f"deletion of {manifest.ref} is blocked by finalizer {FINALIZER_MODULE_CR}, which lifecycle-manager never "
-        "removes with policy Ignore"
-    )
+    names = stuck_finalizers(manifest)
+    never = "never removes with policy Ignore" if FINALIZER_MODULE_CR in names else "does not remove"
+    finalizers = f"{'finalizers' if len(names) > 1 else 'finalizer'} {', '.join(names)}"
+    return f"deletion of {manifest.ref} is blocked by {finalizers}, which lifecycle-manager {never}"
 
 
 def stuck_advice(manifest: Manifest) -> Advice:
-    return _finalizer_advice(manifest, "Remove the finalizer")
+    first = stuck_finalizers(manifest)[0]
+    text = "Remove the finalizer" if first == FINALIZER_MODULE_CR else "Remove the finalizer, unless its owner does"
+    return _finalizer_advice(manifest, text, first)
 
 
-def _finalizer_advice(manifest: Manifest, text: str) -> Advice:
-    return remove_finalizer(manifest.module or manifest.meta.name, manifest.ref, FINALIZER_MODULE_CR, text)
+def _finalizer_advice(manifest: Manifest, text: str, finalizer: str = FINALIZER_MODULE_CR) -> Advice:
+    return remove_finalizer(manifest.module or manifest.meta.name, manifest.ref, finalizer, text)
 
 
 def paused_words(manifest: Manifest) -> str:

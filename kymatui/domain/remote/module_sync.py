@@ -114,12 +114,11 @@ def _manifest_line(module: _Module) -> ComparisonLine:
         why = "mandatory module: every runtime has it without a request"
         return module.line("Manifest", name, "mandatory", LineVerdict.INTENDED, why)
     if module.is_requested and manifest.meta.deleting:
-        return module.line("Manifest", f"{name} (being deleted)", asked, *_deleting(module, manifest))
+        return module.line("Manifest", f"{name} (being deleted)", asked, *_deleting(module))
     if module.is_requested:
         return module.line("Manifest", name, asked, LineVerdict.SAME)
     if manifest.meta.deleting:
-        why = f"being deleted{_blocked(manifest)}"
-        return module.line("Manifest", f"{name} (being deleted)", asked, LineVerdict.UNDER_WAY, why)
+        return module.line("Manifest", f"{name} (being deleted)", asked, LineVerdict.UNDER_WAY, "being deleted")
     return module.line("Manifest", name, asked, *_not_asked_for(module))
 
 
@@ -138,18 +137,12 @@ def _without_manifest(module: _Module) -> tuple[LineVerdict, str]:
     return LineVerdict.WRONG, "lifecycle-manager has not created the Manifest yet"
 
 
-def _blocked(manifest: Manifest) -> str:
-    """Return which finalizers block the deletion of a Manifest, "" for none."""
-    held = manifest.meta.finalizers
-    return f"; blocked by {'finalizers' if len(held) > 1 else 'finalizer'} {', '.join(held)}" if held else ""
-
-
-def _deleting(module: _Module, manifest: Manifest) -> tuple[LineVerdict, str]:
+def _deleting(module: _Module) -> tuple[LineVerdict, str]:
     refusal = module.row.resolution.refusal
     if refusal is not None and refusal.uninstalls:
         return LineVerdict.WRONG, f"being uninstalled: {refusal_words(refusal)}"
     again = "with the Kyma" if _is_leaving(module.pair) else "and created again after that"
-    return LineVerdict.UNDER_WAY, f"being deleted, {again}{_blocked(manifest)}"
+    return LineVerdict.UNDER_WAY, f"being deleted, {again}"
 
 
 def _not_asked_for(module: _Module) -> tuple[LineVerdict, str]:

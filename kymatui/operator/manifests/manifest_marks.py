@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from kymatui.domain.kubernetes.object_meta import OPERATOR
 from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.domain.kyma.manifests import FINALIZER, LABEL_FINALIZER
 
-FINALIZER: Final = "declarative.kyma-project.io/finalizer"
-OLD_FINALIZER: Final = f"{OPERATOR}/manifest"
-LABEL_FINALIZER: Final = "label-removal-finalizer"
 REQUIRED_FINALIZERS: Final = (FINALIZER, LABEL_FINALIZER)
 SYNCED_LAYER: Final = "sync-oci-ref"
 """The annotation with the digest of the layer that was last applied completely."""

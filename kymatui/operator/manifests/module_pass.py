@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, LABEL_MANAGED_BY, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import Policy
-from kymatui.domain.kyma.manifests import Manifest
+from kymatui.domain.kyma.manifests import FINALIZER_MODULE_CR, LABEL_FINALIZER, Manifest
 from kymatui.domain.kyma.states import State
 from kymatui.domain.modules.readiness import klm_manager_state
 from kymatui.domain.ownership import owning_manifest
@@ -40,7 +40,6 @@ from kymatui.operator.manifests.default_resource import (
     stateful_pods,
 )
 from kymatui.operator.manifests.manifest_marks import (
-    LABEL_FINALIZER,
     REQUIRED_FINALIZERS,
     SYNCED_LAYER,
     WORKLOADS,
@@ -67,7 +66,6 @@ from kymatui.operator.manifests.resource_rendering import ModuleRenderer, layer_
 from kymatui.operator.monitoring.event_correlation import EventType, ObjectEvent
 from kymatui.operator.monitoring.event_writer import Record, no_events
 
-RESOURCE_FINALIZER: Final = "resource.kyma-project.io/finalizer"
 CRD_KEPT: Final = "CrdKept"
 PAUSE: Final = 1.0
 """Seconds until the controller reads again whether deleted objects are gone."""
@@ -246,7 +244,7 @@ class ModuleInstallation:
             return self._pass.soon
         self._create_resource()
         if self._needs_resource_finalizer():
-            self._pass.patch_metadata([*self._manifest.meta.finalizers, RESOURCE_FINALIZER])
+            self._pass.patch_metadata([*self._manifest.meta.finalizers, FINALIZER_MODULE_CR])
             return self._pass.soon
         state = self._check_state(live)
         if self._manifest.meta.annotations.get(SYNCED_LAYER) != layer and state is not State.ERROR:
@@ -365,7 +363,7 @@ class ModuleInstallation:
 
     def _needs_resource_finalizer(self) -> bool:
         owned = bool(self._manifest.resource) and self._manifest.policy != Policy.IGNORE
-        return owned and RESOURCE_FINALIZER not in self._manifest.meta.finalizers
+        return owned and FINALIZER_MODULE_CR not in self._manifest.meta.finalizers
 
     def _check_state(self, live: Sequence[Object]) -> State:
         """Return the module's state, and set it in the status if it is new."""
@@ -470,7 +468,7 @@ class ModuleDeletion:
         if default is not None:
             resource.delete(default)
             return False
-        return self._pass.drop_finalizers(RESOURCE_FINALIZER)
+        return self._pass.drop_finalizers(FINALIZER_MODULE_CR)
 
     def _keep_applied(self, target: Sequence[Object]) -> bool:
         """Apply what stays; return whether the list of applied objects changed."""

@@ -13,7 +13,7 @@ from kymatui.domain.inventories import ANNOTATION_INSTALLS, InstallRecord, Inven
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE, Policy
-from kymatui.domain.kyma.manifests import Manifest, default_resource_body
+from kymatui.domain.kyma.manifests import FINALIZER, OLD_FINALIZER, Manifest, default_resource_body
 from kymatui.domain.kyma.states import State, worst_state
 from kymatui.domain.modules.readiness import check_readiness
 from kymatui.domain.ownership import ANNOTATION_MANIFEST, LABEL_PART_OF
@@ -39,7 +39,7 @@ from kymatui.operator.manifests.default_resource import (
     resource_ref,
     stateful_pods,
 )
-from kymatui.operator.manifests.manifest_marks import COMPONENT, FINALIZER, OLD_FINALIZER, PART_OF, WORKLOADS
+from kymatui.operator.manifests.manifest_marks import COMPONENT, PART_OF, WORKLOADS
 from kymatui.operator.manifests.manifest_pass import ManifestPass
 from kymatui.operator.manifests.manifest_status import (
     INSTALLATION,

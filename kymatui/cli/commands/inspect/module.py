@@ -54,6 +54,7 @@ def facts(row: ModuleRow) -> Iterator[tuple[str, str]]:
     yield "state decided by", source_words(row.state_source)
     yield "reason", row.reason.text
     yield "who acts", row.reason.actor.value
+    yield "blocked by", ", ".join(map(str, row.reason.blocked_by))
     source = channel_source_words(row.resolution.channel_source)
     yield "channel", row.text(RowFact.CHANNEL, f"{row.channel} ({source})" if row.channel else "")
     yield "channels", ", ".join(f"{channel}={version}" for channel, version in row.channels.items())

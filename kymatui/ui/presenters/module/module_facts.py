@@ -123,6 +123,8 @@ def findings(module: ModuleRow) -> Iterator[Fact]:
     tones = {"error": "error", "warning": "warning"}
     for why, facts in _unknown(module).items():
         yield Fact("unknown", sanitize(f"{', '.join(facts)}: {why}"), "muted")
+    if blockers := module.reason.blocked_by:
+        yield Fact("blocked by", sanitize(", ".join(map(str, blockers))), "warning")
     if module.refusal is not None:
         yield Fact("refused", sanitize(refusal_words(module.refusal)), "warning")
     for label, text in (
