@@ -9,8 +9,12 @@ from pathlib import Path
 import pytest
 
 from kymatui.cli.main import main
+from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, LABEL_MODULE_NAME, LABEL_SKIP, read_ref
+from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.modules.risks import NO_ACCESS
+from kymatui.engine.cluster.ports import PatchKind
 from kymatui.sandbox.situations import SITUATIONS
+from kymatui.sessions.cluster.cluster_access import open_cluster
 from kymatui.sessions.cluster.session_options import RemoteOptions, SessionOptions
 from kymatui.sessions.control_plane.pair_session import open_pair
 from tests.documents import DOCUMENTS
@@ -20,6 +24,7 @@ from tests.sandboxes.starting import ready_sandbox
 pytestmark = pytest.mark.xdist_group("situations")  # one sandbox for all of them
 PATIENCE = 30.0
 SURFACES = 40
+MANIFEST = GroupVersionKind("operator.kyma-project.io", "v1beta2", "Manifest")
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +38,21 @@ def environment(kubeconfig: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
     monkeypatch.delenv("KYMATUI_READ_ONLY", raising=False)
+
+
+@pytest.mark.parametrize("command", ["delete", "disable", "unmanage"])
+def test_plans_for_a_runtime_name_the_paused_manifest_of_its_control_plane(
+    command: str, kubeconfig: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster = open_cluster(SessionOptions(kubeconfig=str(kubeconfig), context="kcp"))
+    labels = {LABEL_KYMA_NAME: "skr", LABEL_MODULE_NAME: "istio"}
+    (ref,) = (read_ref(raw) for raw in cluster.list(MANIFEST) if labels.items() <= raw["metadata"]["labels"].items())
+    words = f"Manifest {ref.path} is paused by the label skip-reconciliation, so the module is neither changed"
+    for value, is_named in (("true", True), (None, False)):
+        cluster.patch(ref, {"metadata": {"labels": {LABEL_SKIP: value}}}, PatchKind.MERGE)
+        main([command, "istio", "--remote", "skr", "--dry-run"])
+        printed = capsys.readouterr()
+        assert (words in printed.out + printed.err) is is_named, printed
 
 
 @pytest.mark.parametrize(

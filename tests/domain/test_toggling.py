@@ -343,13 +343,15 @@ def test_operations_come_after_their_tests() -> None:
     ]
 
 
-def test_a_manifest_with_the_skip_label_is_named_before_its_module_is_disabled() -> None:
+@pytest.mark.parametrize("verb", [EditVerb.DISABLE, EditVerb.UNMANAGE])
+def test_a_manifest_with_the_skip_label_is_named_before_its_module_is_edited(verb: EditVerb) -> None:
     skipped = manifest("mod", "1.3.1")
     skipped["metadata"]["labels"]["operator.kyma-project.io/skip-reconciliation"] = "true"
-    found = proposal(EditVerb.DISABLE, kymas=[asked(state="Ready")], manifests=[skipped], **RUNNING)
-    assert found.warnings[0].startswith("Manifest kyma-system/default-mod-1 has the skip label: ")
-    plain = proposal(EditVerb.DISABLE, kymas=[asked(state="Ready")], manifests=[manifest("mod", "1.3.1")], **RUNNING)
-    assert found.warnings[1:] == plain.warnings
+    found = proposal(verb, kymas=[asked(state="Ready")], manifests=[skipped], **RUNNING)
+    (words,) = (one for one in found.warnings if one.startswith("Manifest kyma-system/default-mod-1 is paused"))
+    assert "neither changed nor uninstalled. Remove the label to resume (`kubectl label manifest" in words
+    plain = proposal(verb, kymas=[asked(state="Ready")], manifests=[manifest("mod", "1.3.1")], **RUNNING)
+    assert tuple(one for one in found.warnings if one != words) == plain.warnings
 
 
 def test_one_of_several_kymas_is_not_edited() -> None:

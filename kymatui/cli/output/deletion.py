@@ -32,7 +32,7 @@ def deletion_text(state: DeletionState, form: str, *, cascade: bool, is_refused:
         parts.append(paragraph(state.refusal, form))
     parts += remaining_parts(state, form, cascade=cascade)
     if state.warning:
-        who = "--way let: lifecycle-manager deletes the default CR, ignore: kymatui does, unmanage: it stays"
+        who = f"--way let: {state.keeper} deletes the default CR, ignore: kymatui does, unmanage: it stays"
         parts.append(paragraph(f"warning: {state.warning} ({who}; now: {state.handling.value})", form))
     if state.advice:
         parts.append(paragraph(f"warning: {state.advice}", form))

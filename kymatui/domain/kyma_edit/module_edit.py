@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,10 +16,8 @@ from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.effects import Effect, compare_catalogs
 from kymatui.domain.catalog.rows import Catalog, CatalogOrigin, ModuleRow
 from kymatui.domain.kubernetes.object_meta import read_ref
-from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kyma_keeper import with_keeper
 from kymatui.domain.kyma.kymas import OWN_CHANNEL, Kyma, Policy, read_kyma
-from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma.states import State
 from kymatui.domain.kyma.versions import same_version
@@ -32,7 +31,7 @@ from kymatui.domain.snapshot.snapshots import ReadCache, Snapshot
 from kymatui.domain.versions.messages import refusal_words
 from kymatui.domain.versions.refusals import HeldBack
 
-_WARNED = (RiskKind.CR_STAYS, RiskKind.FINALIZER_STAYS, RiskKind.POLICY_PENDING, RiskKind.MAY_NOT_WAIT)
+_WARNED = (RiskKind.PAUSED, RiskKind.CR_STAYS, RiskKind.FINALIZER_STAYS, RiskKind.POLICY_PENDING, RiskKind.MAY_NOT_WAIT)
 
 
 class EditVerb(StrEnum):
@@ -44,6 +43,10 @@ class EditVerb(StrEnum):
     MANAGE = "manage"
     UNMANAGE = "unmanage"
     POLICY = "policy"
+
+
+_DELAYED: Final = (EditVerb.DISABLE, EditVerb.POLICY, EditVerb.UNMANAGE, EditVerb.CHANNEL)
+"""The edits that reach the Manifest later, or never."""
 
 
 class ModuleEdit(Struct, frozen=True):
@@ -131,7 +134,7 @@ def propose_edit(
     after = build_catalog(_with_kyma(snapshot, edit), now, cache=cache)
     was, will = before.row(toggle.module), after.row(toggle.module)
     unknown = explain_missing(snapshot.feeds, CATALOG_FEEDS)
-    case = _Case(toggle, kyma, edit, was, will, _skipped_manifest(snapshot, was), unknown)
+    case = _Case(toggle, kyma, edit, was, will, unknown)
     keeper = before.kyma.keeper if before.kyma is not None else Actor.KLM
     return EditProposal(
         toggle,
@@ -142,20 +145,6 @@ def propose_edit(
         _is_gone(case),
         case.offers is not None,
     )
-
-
-def _skipped_manifest(snapshot: Snapshot, row: ModuleRow | None) -> ObjectRef | None:
-    manifest_ref = row.manifest if row is not None else None
-    raw = next(
-        (
-            candidate
-            for candidate in snapshot.manifests
-            if manifest_ref is not None and read_ref(candidate) == manifest_ref
-        ),
-        None,
-    )
-    skipped = read_manifest(raw) if raw is not None else None
-    return manifest_ref if isinstance(skipped, Manifest) and skipped.skipped else None
 
 
 def explain_no_kyma(catalog: Catalog) -> str:
@@ -206,7 +195,6 @@ class _Case(Struct, frozen=True):
     edit: KymaEdit
     was: ModuleRow | None
     will: ModuleRow | None
-    skipped: ObjectRef | None = None  # the module's Manifest, if lifecycle-manager ignores it
     catalog_unknown: UnknownFact | None = None
 
     @property
@@ -331,7 +319,7 @@ def _warnings(case: _Case) -> Iterator[str]:
             yield from risks_of_policy(case.toggle.policy or Policy.CREATE_AND_DELETE)
         case EditVerb.CHANNEL:
             pass
-    if case.was is not None and case.toggle.verb in (EditVerb.DISABLE, EditVerb.POLICY, EditVerb.UNMANAGE):
+    if case.was is not None and case.toggle.verb in _DELAYED:
         yield from (risk.warning for risk in case.was.foreseen if risk.risk in _WARNED)
     refusal = case.will.resolution.refusal if case.will is not None else None
     if isinstance(refusal, HeldBack):
@@ -351,8 +339,6 @@ def _of_enabling(row: ModuleRow | None) -> Iterator[str]:
 
 def _of_disabling(case: _Case) -> Iterator[str]:
     row = case.was
-    if case.skipped is not None:
-        yield f"{case.skipped} has the skip label: lifecycle-manager uninstalls the module only after you remove it"
     ignored = case.edit.before is not None and case.edit.before.get("customResourcePolicy") == Policy.IGNORE
     if case.edit.before is not None and case.edit.before.get("managed") is False:
         yield "the module stays installed and is no longer managed"

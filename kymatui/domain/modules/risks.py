@@ -52,6 +52,7 @@ class RiskKind(StrEnum):
     NOT_APPLIED = "not-applied"  # the status reports a version that is not applied
     MAY_NOT_WAIT = "may-not-wait"  # objects may be deleted with their CRD
     STILL_RELEASING = "still-releasing"  # Unmanaged is reported, and the Manifest is still there
+    PAUSED = "paused"  # the skip label: nothing is upgraded, repaired or uninstalled
 
 
 class ModuleRisk(Struct, frozen=True):
@@ -70,7 +71,9 @@ class ModuleRisk(Struct, frozen=True):
 
     @property
     def warning(self) -> str:
-        """Return the text for the plan of a deletion, which is what some advice is about."""
+        """Return the text for the plan of an edit or deletion, which is what some advice is about."""
+        if self.risk is RiskKind.PAUSED:
+            return with_advice(f"{self.message}, so the module is neither changed nor uninstalled", self.advice)
         return self.message if self.risk in (RiskKind.CR_STAYS, RiskKind.MAY_NOT_WAIT) else self.text
 
     def problem(self, module: str) -> Problem:
@@ -92,6 +95,9 @@ def find_risks(
     risks: list[ModuleRisk] = []
     if manifest is not None and request.managed:
         risks += _of_policies(request, manifest)
+        if manifest.skipped:
+            words, advice = paused_words(manifest), remove_skip_label(manifest.ref)
+            risks.append(ModuleRisk(RiskKind.PAUSED, words, Severity.INFO, advice=advice))
     if is_not_applied(report, manifest, drift, desired, readiness):
         risks.append(not_applied(request.name, desired))
     in_force = manifest.policy if manifest is not None else request.policy
