@@ -26,6 +26,8 @@ ANNOTATION_INSTALLS: Final = "kymatui.io/installs"
 """The installations of a Manifest, as kymatui's operator records them on it."""
 
 
+LAYER: Final = "oci"
+"""The kind of an origin that is a layer of a module, whose address ends in its digest."""
 COMPONENT: Final = "component"
 """The kind of an origin that is a component version."""
 OPERATOR: Final = "operator"

@@ -7,9 +7,11 @@ import json
 import pytest
 from msgspec.structs import replace
 
+from kymatui.domain.inventories import Origin
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kyma.kymas import Policy
 from kymatui.engine.apply import applier
+from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.cluster.ports import cluster_identity
 from kymatui.engine.jobs.run import begin
 from kymatui.engine.plans.plan import Action, FieldConflict, Intent, Step, plan_from_json, plan_to_json
@@ -351,3 +353,15 @@ def test_a_namespace_that_exists_meanwhile_is_not_called_written(place: Place) -
     apply(place, planned, told=told)
     assert f"Namespace {place.namespace} already exists" in told.messages
     assert f"Namespace {place.namespace} written" not in told.messages
+
+
+@pytest.mark.parametrize(
+    ("origin", "title"),
+    [
+        (Origin("oci", "oci://reg.example/keda@sha256:12", "1.5.0", "sha256:12"), "keda 1.5.0"),
+        (Origin("raw", "https://example.com/keda.yaml"), "keda from https://example.com/keda.yaml"),
+        (Origin("raw", ""), "keda 1.5.0"),
+    ],
+)
+def test_a_plan_is_called_by_module_and_version_where_its_address_is_a_digest(origin: Origin, title: str) -> None:
+    assert Bundle("keda", "kyma-system", origin, "1.5.0").title == title

@@ -131,7 +131,7 @@ def read_previous_inventory(cluster: Cluster, clock: Clock, bundle: Bundle) -> I
         return None
     except ForbiddenError as error:
         first = [str(read_ref(body)) for body in (*bundle.crds, *bundle.objects)][:1]
-        what = ", ".join((bundle.origin.address or bundle.name, *first))
+        what = ", ".join((bundle.title, *first))
         raise ForbiddenError(
             f"{what}: {error}", hint=error.hint, status=error.status, reason=error.reason, body=error.body
         ) from error
@@ -462,7 +462,7 @@ _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[
 def prepare(bundle: Bundle, cluster: Cluster) -> Bundle:
     """Return the bundle as it will be sent. Raises ConfigurationError that names an invalid object."""
     bundle = replace(bundle, namespace=bundle.namespace or "default")
-    where = bundle.origin.address or bundle.name
+    where = bundle.title
     _check_name(bundle.name)
     for body in (*bundle.crds, *bundle.objects, *(hook.body for hook in bundle.hooks)):
         require_named(body, where)
@@ -544,7 +544,7 @@ def refuse_blocked_plan(plan: Plan, run: Run) -> None:
 
 def plan_refusal(plan: Plan) -> RefusedError | None:
     """Return why the plan cannot be applied: blockers or missing permissions; None if it can."""
-    refused = f"{plan_title(plan)} cannot be installed"
+    refused = f"{plan.bundle.title} cannot be installed"
     blockers = [step for step in plan.blockers if not _is_forbidden(step, plan.missing)]
     if blockers:
         owners = dict.fromkeys(conflict.manager for step in blockers for conflict in step.conflicts)
@@ -563,12 +563,6 @@ def missing_rights_error(refused: str, missing: Iterable[RequiredPermission], *w
     """Return the refusal of an action that needs permissions that the user lacks; `words` are its command."""
     rights = ", ".join(map(str, missing))
     return RefusedError(f"{refused}: you may not {rights}", hint=role_hint(*words), unchanged=True)
-
-
-def plan_title(plan: Plan) -> str:
-    """Return name and source of the bundle."""
-    name, address = plan.bundle.name, plan.bundle.origin.address
-    return f"{name} from {address}" if address else name
 
 
 def refuse_foreign_plan(plan: Plan, run: Run) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct, field
 
-from kymatui.domain.inventories import Origin
+from kymatui.domain.inventories import LAYER, Origin
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.versions.version_diff import ChangeKind, field_changes
 from kymatui.engine.cluster.ports import Object
@@ -218,6 +218,13 @@ class Bundle(Struct, frozen=True):
     resources: tuple[Object, ...] = ()
     create_namespace: bool = True
     hidden: HiddenContent = HiddenContent()
+
+    @property
+    def title(self) -> str:
+        """Return name and address; of a module's layer, whose address is a digest, and without one name and version."""
+        if self.origin.address and self.origin.kind != LAYER:
+            return f"{self.name} from {self.origin.address}"
+        return f"{self.name} {self.version or self.origin.version}".strip()
 
     @property
     def defaults(self) -> tuple[Object, ...]:

@@ -14,7 +14,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from kymatui.domain.inventories import Origin
+from kymatui.domain.inventories import LAYER, Origin
 from kymatui.domain.plans.manifest_body import ManifestLayer
 from kymatui.engine.bundles.tar_archives import is_gzip, is_tar, read_tar, unpack, without_root
 from kymatui.engine.bundles.yaml_objects import read_objects, unique_documents
@@ -89,7 +89,7 @@ def fetch(ref: LayerRef, blobs: Blobs) -> bytes:
 
 
 def layer_origin(ref: LayerRef, version: str = "") -> Origin:
-    return Origin("oci", str(ref), version, ref.digest)
+    return Origin(LAYER, str(ref), version, ref.digest)
 
 
 def raw_manifest(data: bytes, where: str, *, archive: bool = False) -> bytes:
