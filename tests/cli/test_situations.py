@@ -85,7 +85,7 @@ def test_plans_for_a_runtime_name_the_paused_manifest_of_its_control_plane(
             ("delete", "btp-operator", "--remote", "skr", "--dry-run"),
             "Keep the module's entry in the Kyma until",
         ),
-        ("taken-over", ("compare", "skr"), "Apply yours under another name"),
+        ("taken-over", ("compare", "skr"), "In the runtime: apply yours under another name"),
         ("taken-over", ("module", "keda", "--remote", "skr"), "apply yours under another name"),
         ("kyma-deleted", ("compare", "skr"), "uninstalls what only the runtime's Kyma requests"),
         ("kyma-deleted", ("catalog", "--remote", "skr"), "Kyma kyma-system/default of the runtime is being deleted"),

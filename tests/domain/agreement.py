@@ -29,8 +29,9 @@ from kymatui.domain.fleet.manifest_summary import read_summary
 from kymatui.domain.fleet.pending_actions import pending_actions
 from kymatui.domain.fleet.runtimes import Runtime, metas_by_module, read_runtime, version_matrix
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
-from kymatui.domain.kyma.problems import Actor, Severity
+from kymatui.domain.kyma.problems import Actor, AdviceKind, Severity
 from kymatui.domain.kyma.template_index import index_templates
+from kymatui.domain.remote.differences import LineVerdict
 from kymatui.domain.remote.runtime_pair import RuntimePair, join_snapshots
 from kymatui.domain.remote.side_by_side import compare_sides
 from kymatui.domain.snapshot.snapshots import Feed, FeedState
@@ -118,6 +119,9 @@ def _catalog(catalog: Catalog) -> Iterator[Answer]:
             yield Answer("catalog -o json", name, key, value)
             yield Answer("module -o json", name, key, None if unknown else module_json(row)[key] or "")
         if entry["blockedBy"]:
+            yield Answer(
+                "catalog -o json", name, "is a blocked deletion wrong", row.reason.severity is not Severity.INFO
+            )
             yield Answer("catalog -o json", name, "what blocks it first", entry["blockedBy"][0])
         yield Answer("catalog -o json", name, "is its deletion blocked", bool(entry["blockedBy"]))
         reports = module_json(row)["reports"]
@@ -171,6 +175,9 @@ def _tables(catalog: Catalog) -> Iterator[Answer]:
 def _problems(catalog: Catalog) -> Iterator[Answer]:
     document, rows = catalog_to_json(catalog), {row.name: row for row in catalog.rows}
     for problem in catalog.problems:
+        if problem.advice is not None and problem.advice.kind is AdviceKind.RENAME and problem.ref is not None:
+            question = "advice on a template that the sync overwrites"
+            yield Answer("problems", problem.ref.name, question, problem.text)
         row = rows.get(problem.module)
         if row is not None and problem.message == row.reason.statement:
             yield Answer("problems", row.name, "actor", problem.actor.value)
@@ -198,6 +205,8 @@ def _problem_count(header: str) -> int:
 def _compare(pair: RuntimePair) -> Iterator[Answer]:
     compared = compare_sides(pair, b.NOW)
     for line in compare_json(compared, compared.lines)["lines"]:
+        if line["field"] == "created by":
+            yield Answer("compare", line["subject"], "advice on a template that the sync overwrites", line["why"])
         if line["about"] not in ("module", "module CR", "resource") or line["verdict"] == "unknown":
             continue
         if line["field"] in ("version", "state") and line["skr"] != "?":
@@ -205,6 +214,10 @@ def _compare(pair: RuntimePair) -> Iterator[Answer]:
             yield Answer("compare", line["subject"], key, line["skr"] or "")
         if "blocked" in (line["why"] or ""):
             yield Answer("compare", line["subject"], "is its deletion blocked", value=True)
+            if line["field"] == "Manifest":
+                yield Answer(
+                    "compare", line["subject"], "is a blocked deletion wrong", line["verdict"] != LineVerdict.UNDER_WAY
+                )
         if line["verdict"] not in ("same", "intended"):
             yield Answer("compare", line["subject"], "actor", line["actor"] or "")
 

@@ -325,7 +325,8 @@ def test_a_template_outside_the_cluster_has_no_namespace_in_its_name() -> None:
 def test_nothing_of_a_kyma_in_deletion_is_created_again(goes: bool) -> None:
     leaving: Json = {"deletionTimestamp": stamp(5), "finalizers": ["operator.kyma-project.io/Kyma"]}
     own = kyma(name=RUNTIME, namespace=CONTROL)["metadata"]
-    world = world_of(entry={}, kyma={"metadata": {**own, **leaving}}, manifest={"metadata": leaving})
+    changed = {"metadata": leaving, "spec": {"resource": resource("mod")}}  # its default CR goes with the Kyma, too
+    world = world_of(entry={}, kyma={"metadata": {**own, **leaving}}, manifest=changed)
     control = replace(world.control, manifests=()) if goes else world.control
     pair = RuntimePair(RUNTIME, control, world.runtime)
     row = build_catalog(join_snapshots(pair), NOW).row("mod")

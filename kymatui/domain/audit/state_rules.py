@@ -91,7 +91,7 @@ def check(case: AuditInput) -> Iterator[AuditFinding]:
                 row.actor,
                 level=worst_severity(rule.severity, row.reason.severity, _of_time(rule, since, case.now)),
             )
-        yield from _besides(row, row.reason.text if rule is not None else "")
+        yield from _besides(row)
 
 
 def _object(row: ModuleRow) -> ObjectRef | str:
@@ -118,12 +118,12 @@ def _has_waited(since: float | None, now: float, seconds: float) -> bool:
     return since is not None and now - since > seconds
 
 
-def _besides(row: ModuleRow, state_message: str) -> Iterator[AuditFinding]:
-    """Yield what else is wrong with a module whose state's finding, if there is one, has that message."""
+def _besides(row: ModuleRow) -> Iterator[AuditFinding]:
+    """Yield what else is wrong with a module; a finding about its state or version has its reason."""
     if words := row.disagreement:
         yield AuditFinding(DISAGREE, words, row.name, str(row.manifest) if row.manifest else "", "status.state")
     for risk in row.foreseen if not row.unknown else ():  # an unread list may say otherwise
-        if risk.message not in state_message:
+        if risk.message != row.reason.cause:
             about = str(row.manifest) if row.manifest else ""
             yield AuditFinding(RISK, risk.text, row.name, about, risk.risk.value, actor=risk.actor, level=risk.severity)
     if row.readiness is not None and row.readiness.scaled_to_zero:

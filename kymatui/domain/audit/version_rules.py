@@ -106,5 +106,5 @@ def _explained(row: ModuleRow, message: str) -> str:
     advice = row.reason.advice
     if advice is None or advice.kind not in _OF_VERSIONS:
         return message
-    is_paused = advice.kind is AdviceKind.RESUME
-    return with_advice(f"{message}; {row.reason.cause}" if is_paused else message, advice)
+    has_cause = advice.kind in (AdviceKind.RESUME, AdviceKind.WAIT)  # of others the message is the cause
+    return with_advice(f"{message}; {row.reason.cause}" if has_cause else message, advice)

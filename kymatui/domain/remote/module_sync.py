@@ -40,6 +40,11 @@ class _Module(Struct, frozen=True):
     def name(self) -> str:
         return self.row.name
 
+    @property
+    def unfinished(self) -> LineVerdict:
+        """Return the verdict of what is not finished: wrong, if it does not finish by itself."""
+        return LineVerdict.UNDER_WAY if self.row.reason.severity is Severity.INFO else LineVerdict.WRONG
+
     def line(
         self,
         field: str,
@@ -118,7 +123,7 @@ def _manifest_line(module: _Module) -> ComparisonLine:
     if module.is_requested:
         return module.line("Manifest", name, asked, LineVerdict.SAME)
     if manifest.meta.deleting:
-        return module.line("Manifest", f"{name} (being deleted)", asked, LineVerdict.UNDER_WAY, "being deleted")
+        return module.line("Manifest", f"{name} (being deleted)", asked, module.unfinished, "being deleted")
     return module.line("Manifest", name, asked, *_not_asked_for(module))
 
 
@@ -142,7 +147,7 @@ def _deleting(module: _Module) -> tuple[LineVerdict, str]:
     if refusal is not None and refusal.uninstalls:
         return LineVerdict.WRONG, f"being uninstalled: {refusal_words(refusal)}"
     again = "with the Kyma" if _is_leaving(module.pair) else "and created again after that"
-    return LineVerdict.UNDER_WAY, f"being deleted, {again}"
+    return module.unfinished, f"being deleted, {again}"
 
 
 def _not_asked_for(module: _Module) -> tuple[LineVerdict, str]:
@@ -204,8 +209,7 @@ def _state_line(module: _Module, manifest: Manifest) -> ComparisonLine:
             f"{row.reason.text}"
         )
         return module.line(*line, LineVerdict.INTENDED, why)
-    verdict = LineVerdict.UNDER_WAY if row.reason.severity is Severity.INFO else LineVerdict.WRONG
-    return module.line(*line, verdict, row.reason.text)
+    return module.line(*line, module.unfinished, row.reason.text)
 
 
 # the default CR

@@ -22,7 +22,7 @@ from kymatui.domain.kubernetes.object_meta import (
 from kymatui.domain.kyma.field_defaults import FieldSchema
 from kymatui.domain.kyma.kyma_keeper import actor_with_keeper, with_keeper
 from kymatui.domain.kyma.kymas import Kyma
-from kymatui.domain.kyma.problems import Actor, with_advice
+from kymatui.domain.kyma.problems import Actor, advice_for_runtime, with_advice
 from kymatui.domain.modules.risks import taken_over_advice, taken_over_words
 from kymatui.domain.remote.catalog_sync import SyncEntry, SyncPlan, SyncStatus, plan_pair_sync
 from kymatui.domain.remote.differences import NOTHING, ComparisonLine, LineArea, LineVerdict, format_json, sort_key
@@ -149,7 +149,7 @@ def _entry_lines(
     theirs = _THERE if entry.copy is not None else NOTHING
     match entry.standing:
         case SyncStatus.SYNCED:
-            yield from _copy_lines(area, entry, schema)
+            yield from _copy_lines(area, entry, schema, control.meta.name)
         case SyncStatus.MISSING:
             why = _missing(entry, control)
             yield ComparisonLine(area, name, "presence", ours, theirs, LineVerdict.WRONG, why, Actor.KLM)
@@ -184,22 +184,25 @@ def _missing(entry: SyncEntry, control: Kyma) -> str:
     return f"expected in the runtime ({entry.why}); the next reconciliation creates it{detail}"
 
 
-def _copy_lines(area: LineArea, entry: SyncEntry, schema: FieldSchema | None) -> Iterator[ComparisonLine]:
+def _copy_lines(area: LineArea, entry: SyncEntry, schema: FieldSchema | None, runtime: str) -> Iterator[ComparisonLine]:
     assert entry.original is not None
     assert entry.copy is not None
     name = entry.ref.name
-    lines = [*_taken_over(area, entry, entry.copy), *_differences(area, entry, entry.original, entry.copy, schema)]
+    lines = [
+        *_taken_over(area, entry, entry.copy, runtime),
+        *_differences(area, entry, entry.original, entry.copy, schema),
+    ]
     if not any(line.field != "channels" for line in lines):
         yield ComparisonLine(area, name, "presence", _THERE, _THERE, LineVerdict.SAME)
     yield from lines
 
 
-def _taken_over(area: LineArea, entry: SyncEntry, copy: Object) -> Iterator[ComparisonLine]:
+def _taken_over(area: LineArea, entry: SyncEntry, copy: Object, runtime: str) -> Iterator[ComparisonLine]:
     """Yield a line if a user created the copy's object: the sync overwrites it."""
     creator = created_by(copy)
     if creator not in ("", CATALOG_SYNC):
         ref = read_ref(copy)
-        why = with_advice(taken_over_words(str(ref), creator), taken_over_advice(ref))
+        why = with_advice(taken_over_words(str(ref), creator), advice_for_runtime(taken_over_advice(ref), runtime))
         yield ComparisonLine(
             area, entry.ref.name, "created by", CATALOG_SYNC, creator, LineVerdict.WRONG, why, Actor.YOU
         )
