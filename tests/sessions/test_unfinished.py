@@ -29,7 +29,17 @@ from kymatui.engine.jobs.identity import own_identity
 from kymatui.engine.jobs.job_records import JobRecord, of_cluster, unfinished_runtimes
 from kymatui.engine.jobs.journal import JournalMark
 from kymatui.errors import CancelledError
-from tests.domain.builders import NOW, community_template, deployment, gvk, resource, snapshot
+from tests.domain.builders import (
+    NOW,
+    community_template,
+    deployment,
+    gvk,
+    kyma,
+    report,
+    resource,
+    snapshot,
+    template,
+)
 
 LINE = "Deployment kyma-system/keda-manager"
 PROD = ClusterName("prod-eu")
@@ -338,6 +348,16 @@ def test_a_module_of_an_interrupted_job_is_not_plainly_ready(kind: str, before: 
     assert with_interrupted(before, on("prod-us")) == before, "it is of another cluster"
     close_job(record)
     assert with_interrupted(before, on("prod-eu")) == before
+
+
+@pytest.mark.parametrize("kind", ["delete", "disable"])
+def test_a_deletion_that_lifecycle_manager_continues_has_the_state_of_the_cluster(kind: str) -> None:
+    stop(start("mod", kind=kind))
+    leaving = kyma(status=[report("mod", "1.0.0", "Deleting")])
+    before = build_catalog(snapshot(kymas=[leaving], templates=[template("mod", "1.0.0")]), NOW)
+    (row,), (plain,) = with_interrupted(before, on("prod-eu")).rows, before.rows
+    assert (row.state_words, row.reason, row.problems[1:]) == ("Deleting", plain.reason, plain.problems)
+    assert "Continue it" in row.problems[0].text
 
 
 def test_a_deletion_after_which_the_module_is_gone_is_in_no_row() -> None:
