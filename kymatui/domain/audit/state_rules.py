@@ -13,6 +13,7 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.problems import Actor, Severity, worst_severity
 from kymatui.domain.kyma.states import State
 from kymatui.domain.modules.presence import Presence
+from kymatui.domain.modules.risks import RiskKind
 from kymatui.domain.versions.drift import DriftKind
 
 PATIENCE = 900.0
@@ -123,7 +124,8 @@ def _besides(row: ModuleRow) -> Iterator[AuditFinding]:
     if words := row.disagreement:
         yield AuditFinding(DISAGREE, words, row.name, str(row.manifest) if row.manifest else "", "status.state")
     for risk in row.foreseen if not row.unknown else ():  # an unread list may say otherwise
-        if risk.message != row.reason.cause:
+        # a label is read whatever else is: it is listed also where the versions cannot be compared
+        if risk.message != row.reason.cause or risk.risk is RiskKind.PAUSED:
             about = str(row.manifest) if row.manifest else ""
             yield AuditFinding(RISK, risk.text, row.name, about, risk.risk.value, actor=risk.actor, level=risk.severity)
     if row.readiness is not None and row.readiness.scaled_to_zero:
