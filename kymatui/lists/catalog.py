@@ -110,7 +110,7 @@ COLUMNS: Final = (
         flex=4,
         priority=7,
         help="why it is in this state; on terminals of 160 columns and more",
-        json=["reason", "cause", "effect", "advice", "adviceKind", "command"],
+        json=["reason", "cause", "effect", "blockedBy", "advice", "adviceKind", "command"],
         wide=True,
     ),
     _column("actor", "WHO ACTS", 12, priority=7, help="who acts next; not shown at start", json=["actor"], wide=True),

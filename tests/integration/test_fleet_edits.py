@@ -228,7 +228,7 @@ def test_a_second_interrupt_ends_a_campaign_and_says_what_is_unknown(
         told = process.stderr.read().replace("\n", " ")
         assert process.wait() == 130, told
     e0, e1, e2, *left = (f"{CONTROL}/{name}" for name in NAMES)
-    assert f"Stopped. The last request may still take effect. Edited: {e0}. Unknown: " in told
+    assert f"Stopped. The last request may still take effect. Changed: {e0}. Unknown: " in told
     assert f"Unknown: {e1}, {e2}. " in told or f"Unknown: {e2}, {e1}. " in told
     assert f"Not changed: {', '.join(left)}. `kymatui resume` continues" in told
     for name in ("e1", "e2"):

@@ -261,6 +261,7 @@ def expected(module: str, kyma_channel: str, files: Files) -> Json:
         "beta": False,
         "internal": False,
         "checks": [],
+        "blockedBy": [],
         "reason": reason(module, channel, desired, have, newest, drift, files),
         "installedBy": "lifecycle-manager" if module in ASKED and module != UNMANAGED else None,
         "installation": None,

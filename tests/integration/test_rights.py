@@ -201,7 +201,7 @@ def test_a_table_says_on_standard_error_what_may_not_be_read(
     ("hidden", "text"),
     [
         ((), "1.0.0 installed and ready"),
-        (("deployments.apps",), "1.0.0 installed and ready; forbidden (you may not list deployments.apps)"),
+        (("deployments.apps",), "1.0.0 reported; running version: forbidden (you may not list deployments.apps)"),
         ((ALPHAS,), f"1.0.0 installed and ready; forbidden (you may not list {ALPHAS})"),
         ((KYMAS,), f"1.0.0 installed; channel forbidden (you may not list {KYMAS})"),
         ((KYMAS, MANIFESTS), f"1.0.0 installed; managed by: forbidden (you may not list {KYMAS})"),

@@ -34,6 +34,7 @@ class Told:
     source: str = "status.state"
     reason: str = ""
     managed: bool = True
+    blocked_by: tuple[str, ...] = ()
 
 
 def own(module: str) -> str:
@@ -69,6 +70,7 @@ SITUATIONS = {
         reason=f"Action needed: deletion of {own('api-gateway')} is blocked: cannot be deleted while these exist: "
         "2 APIRule (billing/invoices, shop/orders). Delete what blocks it; the module's manager then removes finalizer "
         "api-gateway.operator.kyma-project.io/deletion-hook (`kymatui delete api-gateway --cascade`).",
+        blocked_by=(own("api-gateway"),),
     ),
     "cloud-manager": Told(
         state="Unmanaged",
@@ -146,6 +148,7 @@ def expected(module: SampleModule) -> Json:
         "internal": module.internal,
         "checks": checks(module),
         "reason": told.reason or f"{installed} installed and ready{newer}",
+        "blockedBy": list(told.blocked_by),
         "installedBy": "lifecycle-manager" if installed and told.managed else None,
         "installation": None,
         "unknown": {},
