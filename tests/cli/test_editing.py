@@ -132,12 +132,16 @@ def test_an_edit_of_what_git_applies_is_warned_of(edit: Editing, cluster: Cluste
     try:
         text, document = (edit(f"serverless --dry-run -o {form}", MARK)[1] for form in ("table", "json"))
         _, deletion, _ = edit("serverless --cascade --dry-run", verb="delete")
+        _, plan, _ = edit("serverless --cascade --dry-run -o json", verb="delete")
     finally:
         cluster.patch(SERVERLESS, {"metadata": {"labels": dict.fromkeys(label)}}, PatchKind.MERGE)
     warning = f"Flux HelmRelease apps applies {NAME} and may revert this change: make it in Git"
     assert f"warning: {warning}" in text
     assert json.loads(document)["warnings"] == [warning]
     assert f"warning: {warning}" in deletion
+    remaining = {one["object"]: one["git"] for one in json.loads(plan)["remaining"]}
+    assert remaining.pop(NAME) == "Flux HelmRelease apps"
+    assert set(remaining.values()) == {None}
 
 
 @pytest.mark.parametrize("change", ["", "file.write_text('')", "file.write_text('# nothing\\n')"])
