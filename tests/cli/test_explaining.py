@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import pytest
 import yaml
@@ -48,7 +49,8 @@ class Session:
 
 
 @pytest.fixture(autouse=True)
-def session(monkeypatch: pytest.MonkeyPatch) -> Session:
+def session(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Session:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     found = Session(world())
     monkeypatch.setattr(catalog_session, "open_session", lambda options: found)
     monkeypatch.setattr("time.time", lambda: b.NOW)

@@ -201,7 +201,9 @@ def test_the_operator_does_not_start_beside_the_sample_worlds_lifecycle_manager(
     monkeypatch.setenv("HOME", str(tmp_path))
     with told_sandbox() as sandbox:
         for more in ((), ("--single-cluster",)):
+            handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
             assert main(["operator", "run", "--kubeconfig", str(sandbox.kubeconfig), *more]) == 2
+            assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == handlers
             assert "klm-controller-manager holds the Lease kyma-system/893110f7" in capsys.readouterr().err
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import signal
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -114,35 +115,45 @@ class OperatorCommand:
         context = operator_context(options, reports, session, fetch)
         context.guards.changed = CircuitMetrics(registry).changed
         services = [ListenerPort(listener, context, registry)] if (listener := _listener_options(args)) else []
-        stop = threading.Event()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: stop.set())
-        require_namespace(context.standalone.home, args)
-        target = connection_target(context.standalone, "")
-        log.head(target.line)
-        monitoring = Monitoring(registry)
-        if options.windows is not None:
-            registry.set(WINDOWS_READ, 1)
-        with monitoring_port(args.metrics, monitoring) as port:
-            refuse_lifecycle_manager(context)
-            if args.output != "table":
-                print_text(plan_document(target, {"outcome": "started"}, args.output))
-            names = ", ".join(options.controllers or CONTROLLERS)
-            log.head(f"kymatui: reconciling {context.standalone.home.name}; controllers: {names}")
-            more = [StateMetrics(context.standalone.home, options.kyma_namespace, registry)] if port else []
-            if port:
-                log.head(f"kymatui: metrics and probes on port {port}")
-            group = operator_group(context, *more, services=services, registry=registry)
-            registry.read_from(
-                WORKQUEUE_DEPTH, lambda: {(name, name): float(count) for name, count in group.waiting().items()}
-            )
-            registry.read_from(SHARD_HELD, lambda: {(str(shard),): 1.0 for shard in group.held_shards()})
-            monitoring.started()
-            group.run(stop)
+        with _until_stopped() as stop:
+            require_namespace(context.standalone.home, args)
+            target = connection_target(context.standalone, "")
+            log.head(target.line)
+            monitoring = Monitoring(registry)
+            if options.windows is not None:
+                registry.set(WINDOWS_READ, 1)
+            with monitoring_port(args.metrics, monitoring) as port:
+                refuse_lifecycle_manager(context)
+                if args.output != "table":
+                    print_text(plan_document(target, {"outcome": "started"}, args.output))
+                names = ", ".join(options.controllers or CONTROLLERS)
+                log.head(f"kymatui: reconciling {context.standalone.home.name}; controllers: {names}")
+                more = [StateMetrics(context.standalone.home, options.kyma_namespace, registry)] if port else []
+                if port:
+                    log.head(f"kymatui: metrics and probes on port {port}")
+                group = operator_group(context, *more, services=services, registry=registry)
+                registry.read_from(
+                    WORKQUEUE_DEPTH, lambda: {(name, name): float(count) for name, count in group.waiting().items()}
+                )
+                registry.read_from(SHARD_HELD, lambda: {(str(shard),): 1.0 for shard in group.held_shards()})
+                monitoring.started()
+                group.run(stop)
         return 0
 
 
 OPERATOR = OperatorCommand()
+
+
+@contextlib.contextmanager
+def _until_stopped() -> Iterator[threading.Event]:
+    """Yield what Ctrl-C or SIGTERM sets, and give both back: a process may run more than one command."""
+    stop = threading.Event()
+    before = {number: signal.signal(number, lambda *_: stop.set()) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _configure_run(parser: argparse.ArgumentParser) -> None:
