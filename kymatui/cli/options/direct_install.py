@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
@@ -311,12 +311,9 @@ def cancellable() -> Iterator[threading.Event]:
         with suppress(OSError):  # nobody reads it any more
             print_message("stopping after the current request; press Ctrl-C again to stop now")
 
-    main = threading.current_thread() is threading.main_thread()
-    before = (
-        {signal_number: signal.signal(signal_number, stop) for signal_number in _stopping_signals()} if main else {}
-    )
     try:
-        yield cancel
+        with signals_handled(stop, *_stopping_signals()):
+            yield cancel
     except CancelledError as error:
         _set_status(error, numbers)
         raise
@@ -325,9 +322,18 @@ def cancellable() -> Iterator[threading.Event]:
         stopped = CancelledError(words, hint="run the same command again to continue", is_at_once=True)
         _set_status(stopped, numbers)
         raise stopped from None
+
+
+@contextmanager
+def signals_handled(handler: Callable[[int, object], object], *numbers: int) -> Iterator[None]:
+    """Handle signals for a block, and as before afterwards; only the main thread can."""
+    is_main = threading.current_thread() is threading.main_thread()
+    before = {number: signal.signal(number, handler) for number in numbers} if is_main else {}
+    try:
+        yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, previous in before.items():
+            signal.signal(number, previous)
 
 
 def _stopping_signals() -> tuple[int, ...]:

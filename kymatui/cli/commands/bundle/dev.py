@@ -26,6 +26,7 @@ from kymatui.cli.options.direct_install import (
     cancellable,
     install_request,
     open_context,
+    signals_handled,
 )
 from kymatui.cli.output.printing import print_line, print_message, print_text
 from kymatui.domain.kubernetes.object_meta import read_ref
@@ -165,15 +166,8 @@ _CLUSTER_OPTIONS = ("kubeconfig", "context", "remote", "kcp_kubeconfig", "kcp_co
 @contextlib.contextmanager
 def _stoppable() -> Iterator[threading.Event]:
     """Yield what Ctrl-C or SIGTERM sets; a second Ctrl-C ends the command at once."""
-    with cancellable() as cancel:
-        if threading.current_thread() is not threading.main_thread():
-            yield cancel
-            return
-        before = signal.signal(signal.SIGTERM, lambda number, frame: cancel.set())
-        try:
-            yield cancel
-        finally:
-            signal.signal(signal.SIGTERM, before)
+    with cancellable() as cancel, signals_handled(lambda *_: cancel.set(), signal.SIGTERM):
+        yield cancel
 
 
 class _DevRun:

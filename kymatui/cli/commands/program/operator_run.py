@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -36,6 +35,7 @@ from kymatui.cli.commands.program.operator_options import (
     manifest_namespaces,
     require_shards,
 )
+from kymatui.cli.options.direct_install import signals_handled
 from kymatui.cli.options.unknown_names import require_namespace
 from kymatui.cli.output.plan_changes import plan_document
 from kymatui.cli.output.printing import print_line, print_text
@@ -115,7 +115,8 @@ class OperatorCommand:
         context = operator_context(options, reports, session, fetch)
         context.guards.changed = CircuitMetrics(registry).changed
         services = [ListenerPort(listener, context, registry)] if (listener := _listener_options(args)) else []
-        with _until_stopped() as stop:
+        stop = threading.Event()
+        with signals_handled(lambda *_: stop.set(), signal.SIGINT, signal.SIGTERM):
             require_namespace(context.standalone.home, args)
             target = connection_target(context.standalone, "")
             log.head(target.line)
@@ -142,18 +143,6 @@ class OperatorCommand:
 
 
 OPERATOR = OperatorCommand()
-
-
-@contextlib.contextmanager
-def _until_stopped() -> Iterator[threading.Event]:
-    """Yield what Ctrl-C or SIGTERM sets, and give both back: a process may run more than one command."""
-    stop = threading.Event()
-    before = {number: signal.signal(number, lambda *_: stop.set()) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _configure_run(parser: argparse.ArgumentParser) -> None:
