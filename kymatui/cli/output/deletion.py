@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from kymatui.cli.output.plan_changes import step_json
+from kymatui.cli.output.plan_changes import step_json, step_word
 from kymatui.cli.output.printing import markdown, paragraph, table
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.engine.jobs.job_progress import JobProgress, progress_document
@@ -49,9 +49,7 @@ def deletion_text(state: DeletionState, form: str, *, cascade: bool, is_refused:
         before = [step for step in state.uninstall.hooks if step.event.startswith("pre-")]
         after = [step for step in state.uninstall.hooks if not step.event.startswith("pre-")]
         shown = (*before, *state.uninstall.steps, *after)
-        rows = [
-            [f"{step.event} hook" if step.event else step.action.value, str(step.ref), step.reason] for step in shown
-        ]
+        rows = [[step_word(step), str(step.ref), step.reason] for step in shown]
         parts += [draw(("ACTION", "OBJECT", "REASON"), rows)] if rows else []
         if state.uninstall.chart_crds and not state.uninstall.scope.delete_crds:
             text = "--delete-crds deletes the chart's CRDs, too, as far as nothing else uses them"

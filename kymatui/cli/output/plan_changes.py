@@ -131,8 +131,12 @@ def _rows(step: Step, *, adopts: bool) -> list[list[str]]:
     more = len(reasons) - _MOST_FIELDS
     reasons = [*reasons[:_MOST_FIELDS], f"and {more} more"] if more > 0 else reasons
     first, rest = (reasons[0] if reasons else ""), reasons[1:]
-    word = f"{step.event} hook" if step.event and step.action.value == "create" else step.action.value
-    return [[word, str(step.ref), first], *[[" ", " ", line] for line in rest]]
+    return [[step_word(step), str(step.ref), first], *[[" ", " ", line] for line in rest]]
+
+
+def step_word(step: Step) -> str:
+    """Return the action of a step for a table; a hook that will run is named by its event."""
+    return f"{step.event} hook" if step.event and step.action.value == "create" else step.action.value
 
 
 def from_to(before: object, after: object) -> str:
