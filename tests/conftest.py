@@ -43,7 +43,7 @@ def pytest_configure(config: pytest.Config) -> None:
         running = contextlib.ExitStack()
         running.enter_context(template())
         config.add_cleanup(running.close)
-    if hasattr(config, "workerinput"):  # nobody reads its summary, and syrupy's compares all tests with all snapshots
+    if hasattr(config, "workerinput"):  # its summary is not printed, and syrupy compares all tests for it
         config.pluginmanager.unregister(name="terminalreporter")
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from kymatui.domain.kubernetes.json_reader import JsonReader
-from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, OPERATOR, field_managers, read_meta
+from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, OPERATOR, field_managers, read_meta, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma.kyma_keeper import OWN_OPERATOR
@@ -145,20 +145,22 @@ def git_source(raw: object) -> str:
 
 
 def git_warnings(sources: Iterable[tuple[str, ObjectRef]]) -> tuple[str, ...]:
-    """Return the warnings that changes may not last: one for each source of `git_source`, with the objects it applies.
-
-    Objects with the source "" are in no Git repository.
-    """
+    """Return that changes may not last, for each source of `git_source`."""
     applied: dict[str, list[ObjectRef]] = {}
     for source, ref in sources:
-        applied.setdefault(source, []).append(ref)
-    applied.pop("", None)
+        if source:
+            applied.setdefault(source, []).append(ref)
     return tuple(
         f"{source} applies {refs[0]} and may revert this change: make it in Git"
         if len(refs) == 1
         else f"{source} applies {len(refs)} of these objects and may revert their changes: make them in Git"
         for source, refs in applied.items()
     )
+
+
+def edit_warnings(raw: object) -> tuple[str, ...]:
+    """Return the warnings of an edit."""
+    return git_warnings([(git_source(raw), read_ref(raw))])
 
 
 def resource_policy(body: Mapping[str, Any]) -> str:

@@ -479,10 +479,10 @@ def test_the_kyma_that_is_edited_is_the_one_that_git_must_not_own(
             plans = [json.loads(run(capsys, *verb, "--remote", "skr", "--dry-run", "-o", "json")[1]) for verb in words]
         finally:
             cluster.patch(kyma, {"metadata": {"labels": dict.fromkeys(label)}}, PatchKind.MERGE)
-        found = {*plans[0]["warnings"], *plans[1]["foreseen"]}
+        warnings = {*plans[0]["warnings"], *plans[1]["foreseen"]}
         is_edited = cluster is runtime
-        assert (warning.format(cluster.name, kyma) in found) == is_edited, found
-        assert any(words.startswith("Flux ") for words in found) == is_edited, found
+        assert (warning.format(cluster.name, kyma) in warnings) == is_edited, warnings
+        assert any(words.startswith("Flux ") for words in warnings) == is_edited, warnings
         assert all("Flux " in str(plan) for plan in plans) == is_edited, "each of the two"
 
 

@@ -298,7 +298,7 @@ SITUATIONS: Final[Mapping[str, World]] = {
     "a deletion that its CR blocks": world_of(
         status={"state": "Deleting"}, manifest={"metadata": _LEAVING}, resource=_LEAVING
     ),
-    "a deletion that somebody's finalizer blocks": world_of(
+    "a deletion that a foreign finalizer blocks": world_of(
         status={"state": "Deleting"},
         manifest={"metadata": {**_LEAVING, "finalizers": ["example.com/hold"]}},
         resource={},

@@ -58,11 +58,9 @@ FLUX = {"kustomize.toolkit.fluxcd.io/name": "apps", "kustomize.toolkit.fluxcd.io
 
 
 def git_takes(place: Place, name: str) -> None:
-    found = place.get("v1", "ConfigMap", name)
-    assert found is not None
-    place.cluster.patch(
-        read_ref(found), {"metadata": {"labels": FLUX}}, PatchKind.MERGE, manager="kustomize-controller"
-    )
+    live = place.get("v1", "ConfigMap", name)
+    assert live is not None
+    place.cluster.patch(read_ref(live), {"metadata": {"labels": FLUX}}, PatchKind.MERGE, manager="kustomize-controller")
 
 
 def test_what_git_applies_is_named_in_every_plan_that_changes_or_deletes_it(place: Place) -> None:
@@ -75,12 +73,12 @@ def test_what_git_applies_is_named_in_every_plan_that_changes_or_deletes_it(plac
     upgrade = plan(place, bundle(place, *(make.config_map(name, x="2") for name in "abc")))
     assert upgrade.notes == (f"{git} 2 of these objects and may revert their changes: make them in Git",)
     pruning = plan(place, bundle(place, *(make.config_map(name, x="1") for name in "bc")))
-    one = f"{git} ConfigMap {place.namespace}/a and may revert this change: make it in Git"
-    assert pruning.notes == (one,)
-    assert git_notes(plan_from_json(plan_to_json(pruning)).steps) == (one,), "a saved plan has it too"
-    seen = uninstall_plan.plan_uninstall("module", place.namespace, place.cluster, SystemClock())
-    assert seen is not None
-    state = DeletionState(place.cluster.name, "module", ManagedBy.DIRECT, foreseen=("known",), uninstall=seen)
+    warning = f"{git} ConfigMap {place.namespace}/a and may revert this change: make it in Git"
+    assert pruning.notes == (warning,)
+    assert git_notes(plan_from_json(plan_to_json(pruning)).steps) == (warning,), "a saved plan has it too"
+    uninstall = uninstall_plan.plan_uninstall("module", place.namespace, place.cluster, SystemClock())
+    assert uninstall is not None
+    state = DeletionState(place.cluster.name, "module", ManagedBy.DIRECT, foreseen=("known",), uninstall=uninstall)
     assert state.warnings == ("known", *upgrade.notes)
 
 

@@ -157,7 +157,7 @@ def test_a_cancel_reaches_what_is_deleted_before_the_edit(
 
 @pytest.mark.parametrize("waits", [True, False])
 def test_a_campaign_releases_what_is_installed_directly(waits: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = EditProposal(ModuleEdit(EditVerb.ENABLE, "keda"), Mock(is_empty=True, lines=tuple), known=True)
+    made = EditProposal(ModuleEdit(EditVerb.ENABLE, "keda"), Mock(is_empty=True, lines=tuple, warnings=()), known=True)
     edits = Mock(propose=lambda _: made)
     edits.follow_all.return_value = [Mock(failed="", stage=Mock(held=False, message="keda is Ready"))]
     plane = Mock(has_contexts=False, name_runtime=lambda name, _: name)

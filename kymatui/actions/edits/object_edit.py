@@ -15,7 +15,7 @@ from msgspec import Struct
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma_edit.label_edit import LABELS
-from kymatui.domain.ownership import git_source, git_warnings
+from kymatui.domain.ownership import edit_warnings
 from kymatui.engine.cluster.ports import Cluster, PatchKind
 from kymatui.engine.plans.plan import FieldDiff, diff_objects, state_digest
 from kymatui.errors import ConflictError, InvalidError, NotFoundError, OutdatedError, RefusedError
@@ -49,7 +49,7 @@ class ObjectEdit(Struct, frozen=True):
     @property
     def warnings(self) -> tuple[str, ...]:
         """Return the warning that the edit may not last, empty for an object that no Git repository has."""
-        return git_warnings([(git_source(self.before), self.ref)]) if self.before is not None else ()
+        return edit_warnings(self.before) if self.before is not None else ()
 
     @property
     def verb(self) -> str:

@@ -31,7 +31,7 @@ from kymatui.domain.kyma_edit.label_effects import preview_label_effects
 from kymatui.domain.kyma_edit.module_edit import EditProposal, EditVerb, ModuleEdit, entry_change
 from kymatui.domain.modules.presence import ManagerVisibility, Presence
 from kymatui.domain.modules.risks import effective_policies, unreleased_words
-from kymatui.domain.ownership import git_source, git_warnings, owning_manifest
+from kymatui.domain.ownership import edit_warnings, owning_manifest
 from kymatui.domain.plans.direct_install import unknown_lists
 from kymatui.domain.remote.catalog_sync import SyncPlan, plan_pair_sync
 from kymatui.domain.remote.kyma_sync import owner_kyma
@@ -171,9 +171,9 @@ class SessionDeletions:
         counted = replace(counted, unknown=(*counted.unknown, *unread))
         refusal = "mandatory: every runtime has this module, so it cannot be disabled" if row.mandatory else ""
         edit = self._edit(row.name) if state.managed_by is ManagedBy.KYMA else None
-        goes = manifest if state.managed_by is ManagedBy.MANIFEST else None
-        git = git_warnings([(git_source(goes.raw), goes.ref)]) if goes is not None else ()
-        git = edit.git_warnings if edit is not None and edit.before is not None else git
+        written = edit.warnings if edit is not None else ()
+        if manifest is not None and state.managed_by is ManagedBy.MANIFEST:
+            written = edit_warnings(manifest.raw)
         if not refusal and default is None and counted.theirs and not by_hand:
             refusal = _unknown_default(world.snapshot.feeds)
         return replace(
@@ -183,7 +183,7 @@ class SessionDeletions:
             default=next((managed for managed in counted.ours if not managed.applied), None),
             requested=request is not None and state.managed_by is ManagedBy.KYMA,
             reported=report.state if report is not None else "",
-            foreseen=(*(risk.warning for risk in row.foreseen), *git),
+            foreseen=(*(risk.warning for risk in row.foreseen), *written),
             by_hand=by_hand,
             manager=row.manager,
             runs=row.readiness is not None and row.readiness.state is State.READY,
@@ -382,8 +382,8 @@ class RuntimeKymaEdits(ClusterKymaEdits):
 
     def propose(self, toggle: ModuleEdit) -> EditProposal:
         proposal = super().propose(toggle)
-        kyma, foreign = self._sides.runtime_kyma, proposal.edit
-        if foreign is None:
+        kyma = self._sides.runtime_kyma
+        if proposal.edit is None:
             return proposal
         if kyma is None:
             why = self._sides.runtime_kyma_unknown
@@ -396,9 +396,7 @@ class RuntimeKymaEdits(ClusterKymaEdits):
         if kyma.meta.deleting:
             refusal = f"{kyma.ref} of the runtime is being deleted"
             proposal = replace(proposal, refusals=tuple(dict.fromkeys((refusal, *proposal.refusals))))
-        edit = edit_entry(kyma, toggle.module, entry_change(toggle))
-        others = tuple(words for words in proposal.warnings if words not in foreign.git_warnings)
-        return replace(proposal, edit=edit, warnings=(*edit.git_warnings, *others))
+        return replace(proposal, edit=edit_entry(kyma, toggle.module, entry_change(toggle)))
 
     def propose_labels(self, labels: Labels) -> LabelProposal:
         """Propose labels, with the objects that the catalog sync adds to the runtime and removes from it."""

@@ -22,7 +22,7 @@ from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.domain.kyma.module_templates import ModuleTemplate
 from kymatui.domain.kyma.versions import same_version, version_order
 from kymatui.domain.modules.presence import Presence
-from kymatui.domain.ownership import git_source, git_warnings
+from kymatui.domain.ownership import edit_warnings
 from kymatui.domain.plans.cluster_management import ClusterManager, detect_management
 from kymatui.domain.plans.direct_install import is_lower_version
 from kymatui.domain.plans.manifest_body import (
@@ -72,7 +72,7 @@ class ManifestProposal(Struct, frozen=True):
     def warnings(self) -> tuple[str, ...]:
         """Return why the write may have no effect, or not last."""
         idle = f"no effect until you start `kymatui operator` ({self.operator.message})"
-        git = git_warnings([(git_source(self.live.raw), self.ref)]) if self.live is not None else ()
+        git = edit_warnings(self.live.raw) if self.live is not None else ()
         return git if self.operator.works else (idle, *git)
 
     def refusal(self, *, force: bool, allow_downgrade: bool) -> RefusedError | None:

@@ -110,7 +110,7 @@ def _with_job(row: ModuleRow, job: JobRecord, runtime: str) -> ModuleRow:
     interrupted = Reason(cause, Actor.YOU, Severity.WARNING, advice=advice)
     is_explained = phase is None and row.reason.actor is Actor.YOU and row.reason.advice is not None
     if phase is None and kind in ("delete", "disable") and row.presence is Presence.DELETING:
-        return replace(row, problems=(problem, *row.problems))  # goes on, and the cluster knows more than a journal
+        return replace(row, problems=(problem, *row.problems))  # the cluster has the state of a deletion
     reason = row.reason if row.state is State.ERROR or is_explained else interrupted
     return replace(row, interrupted=_NOUNS.get(kind, kind), reason=reason, problems=(problem, *row.problems))
 

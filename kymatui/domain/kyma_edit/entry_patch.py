@@ -16,7 +16,7 @@ from msgspec import Struct
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import Kyma, Policy
-from kymatui.domain.ownership import git_source, git_warnings
+from kymatui.domain.ownership import edit_warnings
 
 Json = dict[str, Any]
 ModuleEntry = Mapping[str, Any]
@@ -28,7 +28,7 @@ class KymaEdit(Struct, frozen=True):
     """A change of one module entry.
 
     `before` and `after` are the entry, None if absent; `patch` is empty if nothing changes; `edited_kyma` is the edited
-    Kyma, and `git` what applies it from Git.
+    Kyma.
     """
 
     kyma: ObjectRef
@@ -37,12 +37,11 @@ class KymaEdit(Struct, frozen=True):
     after: ModuleEntry | None
     patch: tuple[Mapping[str, Any], ...]
     edited_kyma: Mapping[str, Any]
-    git: str = ""
 
     @property
-    def git_warnings(self) -> tuple[str, ...]:
-        """Return the warning that the edit may not last, empty for a Kyma that no Git repository has."""
-        return git_warnings([(self.git, self.kyma)])
+    def warnings(self) -> tuple[str, ...]:
+        """Return the warning that the change may not last, empty for a Kyma that no Git repository has."""
+        return () if self.is_empty else edit_warnings(self.edited_kyma)
 
     @property
     def is_empty(self) -> bool:
@@ -77,8 +76,7 @@ def edit_entry(kyma: Kyma, module: str, change: EntryChange) -> KymaEdit:
     before = None if at is None else entries[at]
     after = change(copy.deepcopy(dict(before)) if before is not None else None)
     patch = () if after == before else _patch(kyma.raw, at, before, after, isinstance(listed, list))
-    edited = _edited(kyma.raw, spec, entries, at, after)
-    return KymaEdit(read_ref(kyma.raw), module, before, after, patch, edited, git_source(kyma.raw))
+    return KymaEdit(read_ref(kyma.raw), module, before, after, patch, _edited(kyma.raw, spec, entries, at, after))
 
 
 def _patch(

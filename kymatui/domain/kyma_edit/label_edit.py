@@ -19,7 +19,7 @@ from kymatui.domain.kyma.kyma_keeper import find_keeper
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma_edit.module_edit import explain_no_kyma
-from kymatui.domain.ownership import git_source, git_warnings
+from kymatui.domain.ownership import edit_warnings
 from kymatui.domain.remote.kyma_sync import owner_kyma
 from kymatui.domain.snapshot.cluster_index import CATALOG_FEEDS
 from kymatui.domain.snapshot.missing_lists import explain_missing
@@ -142,8 +142,7 @@ def propose_labels(snapshot: Snapshot, labels: Labels, now: float) -> LabelPropo
         return LabelProposal(edit, refusal)
     kymas = tuple(_labelled(raw, labels) if read_ref(raw) == edit.kyma else raw for raw in snapshot.kymas)
     after = build_catalog(replace(snapshot, kymas=kymas), now, cache=cache)
-    warnings = git_warnings([(git_source(kyma.raw), kyma.ref)])
-    return LabelProposal(edit, refusal, compare_catalogs(before, after), warnings=warnings)
+    return LabelProposal(edit, refusal, compare_catalogs(before, after), warnings=edit_warnings(kyma.raw))
 
 
 def _refusal(kyma: Kyma) -> str:

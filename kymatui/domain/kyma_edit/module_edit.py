@@ -86,17 +86,21 @@ def edit_command(edits: Sequence[ModuleEdit]) -> tuple[str, ...]:
 class EditProposal(Struct, frozen=True):
     """An edit with its consequences; `edit` is None without an editable Kyma.
 
-    `gone` means that there is nothing to disable, because the Kyma does not request the module; `known` that a
-    catalog or a status names the module.
+    `module_warnings` are about the module, whichever Kyma is edited. `gone` means that there is nothing to disable,
+    because the Kyma does not request the module; `known` that a catalog or a status names the module.
     """
 
     toggle: ModuleEdit
     edit: KymaEdit | None
     refusals: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
+    module_warnings: tuple[str, ...] = ()
     effects: tuple[Effect, ...] = ()
     gone: bool = False
     known: bool = True
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return (*(self.edit.warnings if self.edit is not None else ()), *self.module_warnings)
 
     @property
     def command(self) -> tuple[str, ...]:
@@ -302,7 +306,6 @@ def _still_unmanaging(case: _Case) -> Iterator[str]:
 
 def _warnings(case: _Case) -> Iterator[str]:
     row = case.will or case.was
-    yield from case.edit.git_warnings
     match case.toggle.verb:
         case EditVerb.ENABLE:
             yield from _of_enabling(row)
