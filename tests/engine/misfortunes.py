@@ -98,7 +98,8 @@ class Walk:
     def __init__(self, world: World, folder: Path, shape: str, verb: str) -> None:
         self._world, self._folder, self._shape, self._verb = world, folder, SHAPES[shape], verb
         if verb != "install":
-            assert self._run([_with(self._installing("1"))]) == 0
+            status = self._run([_with(self._installing("1"))])
+            assert status == 0, f"the installation before the walk ended with {status}"
         self._world.forget()
         self.requests = 0
         self._expected: Json = {}

@@ -8,9 +8,10 @@ import pytest
 from msgspec.structs import replace
 
 from kymatui.actions.edits.session_deletions import RuntimeKymaEdits
+from kymatui.domain.kyma_edit.edit_progress import NOT_VISIBLE
 from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit
 from kymatui.domain.remote.runtime_pair import RuntimePair, join_snapshots
-from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
+from kymatui.domain.snapshot.snapshots import Feed, FeedState, ReadCache, Snapshot
 from kymatui.sessions.control_plane.pair_session import PairSession
 from kymatui.sessions.deletions import deletions_of
 from tests.domain import builders as b
@@ -51,3 +52,24 @@ def test_a_runtime_that_is_connected_to_anew_is_not_one_that_lost_its_kyma(
     assert (now.lost, now.finished) == (lost, False), now.message
     if words != "accepted":
         assert now.message == words
+
+
+def test_a_generation_is_not_judged_by_a_catalog_that_is_older() -> None:
+    """Each read of the session is newer than the one before: the edit is seen first in the second."""
+    edits = toggling(RUNTIME)
+    proposal = edits.propose(ModuleEdit(EditVerb.CHANNEL, "keda", channel="fast"))
+    sides = [
+        _at_generation(RUNTIME, 1, {"name": "keda"}),
+        _at_generation(RUNTIME, 2, {"name": "keda", "channel": "fast"}),
+    ]
+    pairs = iter(RuntimePair("one", CONTROL, side) for side in sides)
+    session = edits._session
+    session.pair.side_effect = lambda: next(pairs)  # type: ignore[attr-defined]
+    session.snapshot.side_effect = lambda: join_snapshots(next(pairs))  # type: ignore[attr-defined]
+    now = edits._stage(proposal, 2, ReadCache())
+    assert (now.finished, now.lost, now.message) == (False, False, NOT_VISIBLE)
+
+
+def _at_generation(side: Snapshot, generation: int, module: dict[str, str]) -> Snapshot:
+    raw = b.kyma([module])
+    return replace(side, kymas=({**raw, "metadata": {**raw["metadata"], "generation": generation}},))

@@ -421,8 +421,8 @@ class RuntimeKymaEdits(ClusterKymaEdits):
 
     def _stage(self, proposal: EditProposal, generation: int, cache: ReadCache) -> EditProgress:
         assert proposal.edit is not None
-        snapshot, pair = self._session.snapshot(), self._sides
-        kyma = pair.runtime_kyma
+        pair = self._sides  # before the catalog, which must not be older than the generation that is seen
+        snapshot, kyma = self._session.snapshot(), pair.runtime_kyma
         if kyma is None and not pair.runtime_is_listed:  # which does not mean that it is gone
             return EditProgress("the runtime is not connected", Actor.CLUSTER)
         edited = replace(snapshot, kymas=(kyma.raw,) if kyma is not None else ())
