@@ -299,11 +299,16 @@ def _content(context: KymaContext, template: Any, component: str, version: str) 
 
 
 def _without_channel(fleet: FleetObjects) -> Iterator[tuple[RuntimeKey, str]]:
-    """Yield the modules whose channel only the runtime's Kyma names: none of theirs was usable up to now."""
+    """Yield the modules whose channel only the runtime's Kyma names: none of theirs was usable up to now.
+
+    A module that waits for a window keeps the report that it had, with the channel of that time.
+    """
     for key, raw in fleet.kymas.items():
         kyma = read_kyma(raw)
         if isinstance(kyma, Kyma):
-            yield from ((key, one.name) for one in kyma.reports if not one.channel and not one.version)
+            yield from (
+                (key, one.name) for one in kyma.reports if not one.version and (one.maintenance or not one.channel)
+            )
 
 
 def _orphans(fleet: FleetObjects) -> Iterator[ModuleKey]:

@@ -10,6 +10,7 @@ from unittest.mock import patch
 from hypothesis import Phase, given, settings
 
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
+from kymatui.domain.kyma.maintenance_windows import ControllerSettings
 from kymatui.domain.modules.module_outcomes import Outcome
 from kymatui.domain.plans.kyma_manifest import ModuleContent
 from kymatui.domain.plans.manifest_body import ManifestLayer
@@ -23,7 +24,7 @@ from kymatui.operator.kymas.module_planning import ModulePlanner, PlannedModule
 from tests.controllers.drawn_fleets import DrawnStep, drawn_fleets, release_steps
 from tests.controllers.release_worlds import DrawnFleet, ReleaseWorld
 from tests.domain.builders import NOW, kyma
-from tests.domain.test_whatif import SPACE, a_meta, a_template, changes, fleets
+from tests.domain.test_whatif import SPACE, a_meta, a_template, changes, fleets, policy
 
 LAYER = ManifestLayer("http://reg.example", "kyma-project.io/module/mod", "sha256:1", True)
 CONTENT = ModuleContent("kyma-project.io/module/mod", "1.0.0", LAYER, ())
@@ -115,3 +116,17 @@ def test_a_module_that_was_never_resolved_follows_the_channel_of_its_kyma_in_a_f
     differences, (entry,) = world.differences(CatalogChange((meta, a_template("keda", "1.0.0"))))
     assert differences == []
     assert (entry.kind, entry.then.channel, entry.then.version) == (ResultKind.INSTALL, "regular", "1.0.0")
+
+
+def test_a_module_that_never_got_a_version_waits_with_the_channel_of_its_first_report() -> None:
+    """Its runtime requests another channel since, which the control plane does not know."""
+    meta = a_meta("keda", {"regular": "1.0.0", "fast": "2.0.0"})
+    runtimes = [kyma([{"name": "keda"}], name="a", namespace=SPACE)]
+    world = ReleaseWorld(DrawnFleet([meta], runtimes, ControllerSettings(policy())))
+    templates = [a_template("keda", version, requiresDowntime=True) for version in ("1.0.0", "2.0.0")]
+    faster = kyma([{"name": "keda"}], name="a", namespace=SPACE, channel="fast")
+    for change in (CatalogChange(tuple(templates)), CatalogChange((faster,))):
+        assert world.differences(change)[0] == []
+    differences, (entry,) = world.differences(CatalogChange((a_meta("keda", {"regular": "1.0.0"}),)))
+    assert differences == []
+    assert (entry.then.kind, entry.then.channel) == (ResultKind.WAIT, "regular")

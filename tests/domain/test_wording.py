@@ -54,6 +54,7 @@ SENTENCES: list[tuple[r.Refusal, str]] = [
         r.WaitsForWindow("m", "1", "2", None),
         "awaiting maintenance window for the upgrade 1 → 2",
     ),
+    (r.WaitsForWindow("m", "", "2", None), "awaiting maintenance window for 2"),
     (r.WindowsUnreadable("m", "why"), "the upgrade needs a maintenance window, and why"),
 ]
 

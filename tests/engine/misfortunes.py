@@ -10,6 +10,7 @@ What is counted at the server for faults, and at the client for deaths.
 
 from __future__ import annotations
 
+import faulthandler
 import gc
 import itertools
 import json
@@ -275,6 +276,7 @@ def _tell(line: Json) -> None:
 
 def main(words: list[str]) -> int:
     """Returns the exit status."""
+    faulthandler.enable()
     walks = [list(found) for between, found in itertools.groupby(words, lambda word: word == "+") if not between]
     world = World()
     if len(walks) == 1:

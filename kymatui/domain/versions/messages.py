@@ -84,7 +84,8 @@ def _more_refusal_words(refusal: Refusal) -> str:
             return f"{where} has the invalid version {refusal.version!r}, so upgrades are not possible"
         case r.WaitsForWindow():
             window = f": {window_words(refusal.window)}" if refusal.window is not None else ""
-            return f"awaiting maintenance window for the upgrade {refusal.installed} → {refusal.offered}{window}"
+            change = f"the upgrade {refusal.installed} → {refusal.offered}" if refusal.installed else refusal.offered
+            return f"awaiting maintenance window for {change}{window}"
         case r.WindowsUnreadable():
             return f"the upgrade needs a maintenance window, and {refusal.reason}"
         case _:
