@@ -35,11 +35,7 @@ from kymatui.ui.panes.runtimes_pane import RuntimesPane
 from kymatui.ui.panes.table_pane import TablePane
 from kymatui.ui.panes.versions_pane import VersionsPane
 from kymatui.ui.presenters.catalog import change_rows, problem_rows
-from kymatui.ui.presenters.fleet import (
-    fleet_reports,
-    forecast_rows,
-    runtime_rows,
-)
+from kymatui.ui.presenters.fleet import fleet_reports, forecast_rows, runtime_rows
 from kymatui.ui.presenters.module import object_tree, version_rows
 from kymatui.ui.presenters.plans import deletion_stages, job_rows
 from kymatui.ui.screens import contexts_screen, glossary_screen

@@ -168,10 +168,7 @@ def run_batch(
 
 
 def run_items(
-    items: Items[Plan, Result],
-    verb: Verb[Plan, Result],
-    renderer: RunRenderer[Plan, Result],
-    job: BatchJob,
+    items: Items[Plan, Result], verb: Verb[Plan, Result], renderer: RunRenderer[Plan, Result], job: BatchJob
 ) -> list[BatchItem[Plan, Result]]:
     """Run accepted items and wait for their effects; return each with its end.
 
@@ -191,10 +188,7 @@ def run_items(
 
 
 def _run_waves(
-    now: list[BatchItem[Plan, Result]],
-    verb: Verb[Plan, Result],
-    renderer: RunRenderer[Plan, Result],
-    job: BatchJob,
+    now: list[BatchItem[Plan, Result]], verb: Verb[Plan, Result], renderer: RunRenderer[Plan, Result], job: BatchJob
 ) -> None:
     for wave in verb.waves(tuple(now)):
         if job.cancel.is_set():

@@ -16,13 +16,7 @@ from msgspec.structs import replace
 
 from kymatui.actions.batch import BatchItem, BatchJob, Verb, Work
 from kymatui.actions.deletion_planning import read_deletion
-from kymatui.actions.plans import (
-    DeletionPlan,
-    refuse,
-    refuse_missing_rights,
-    with_deleted,
-    without_backup,
-)
+from kymatui.actions.plans import DeletionPlan, refuse, refuse_missing_rights, with_deleted, without_backup
 from kymatui.actions.ports import DeletionPort, SavedObjects
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.kubernetes.refs import ObjectRef

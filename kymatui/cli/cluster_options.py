@@ -24,9 +24,7 @@ def add_cluster_options(parser: argparse.ArgumentParser) -> None:
     )
     group = parser.add_argument_group("cluster")
     group.add_argument(
-        "--kubeconfig",
-        metavar="FILE",
-        help="kubeconfig to read (default: $KUBECONFIG, else ~/.kube/config)",
+        "--kubeconfig", metavar="FILE", help="kubeconfig to read (default: $KUBECONFIG, else ~/.kube/config)"
     )
     group.add_argument("--context", metavar="NAME", help="context to use (default: current-context)")
     group.add_argument(
@@ -39,10 +37,7 @@ def add_cluster_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--user", metavar="NAME", help="user of the kubeconfig (default: the context's)")
     group.add_argument("--as", dest="as_user", metavar="USER", help="user to impersonate")
     group.add_argument(
-        "--as-group",
-        action="append",
-        metavar="GROUP",
-        help="group to impersonate, with --as; repeatable",
+        "--as-group", action="append", metavar="GROUP", help="group to impersonate, with --as; repeatable"
     )
     group.add_argument("--as-uid", metavar="UID", help="UID to impersonate, with --as")
     group.add_argument(
@@ -52,9 +47,7 @@ def add_cluster_options(parser: argparse.ArgumentParser) -> None:
         help="time limit of each request to the cluster (default: kymatui's own limits)",
     )
     group.add_argument(
-        "--read-only",
-        action="store_true",
-        help="refuse every write, send only reads (also: KYMATUI_READ_ONLY=1)",
+        "--read-only", action="store_true", help="refuse every write, send only reads (also: KYMATUI_READ_ONLY=1)"
     )
     group.add_argument(
         "--catalog",
@@ -71,9 +64,7 @@ def add_remote_options(parser: argparse.ArgumentParser, *, remote: str = "") -> 
         group.add_argument("--remote", metavar="RUNTIME", help=remote)
     runtime = "of the runtime, instead of its access Secret"
     group.add_argument(
-        "--kcp-kubeconfig",
-        metavar="FILE",
-        help="kubeconfig of the control plane (default: --kubeconfig)",
+        "--kcp-kubeconfig", metavar="FILE", help="kubeconfig of the control plane (default: --kubeconfig)"
     )
     group.add_argument("--kcp-context", metavar="NAME", help="context of the control plane (default: --context)")
     group.add_argument("--skr-kubeconfig", metavar="FILE", help=f"kubeconfig {runtime}")

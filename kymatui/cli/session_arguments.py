@@ -166,12 +166,7 @@ def refuse_unused_options(args: argparse.Namespace) -> None:
 
 
 def open_configured_pair(
-    args: argparse.Namespace,
-    runtime: str = "",
-    *,
-    read_only: bool = False,
-    elsewhere: bool = False,
-    once: bool = False,
+    args: argparse.Namespace, runtime: str = "", *, read_only: bool = False, elsewhere: bool = False, once: bool = False
 ) -> PairSession:
     """Open the session with both sides of the chosen runtime; it gives the runtime up after ten seconds.
 

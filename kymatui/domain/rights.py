@@ -206,10 +206,7 @@ def _verb_order(verb: str) -> tuple[int, str]:
 
 
 def role_manifests(
-    name: str,
-    requests: Mapping[str, Sequence[GrantedRequest]],
-    subject: Subject,
-    new_namespaces: Collection[str] = (),
+    name: str, requests: Mapping[str, Sequence[GrantedRequest]], subject: Subject, new_namespaces: Collection[str] = ()
 ) -> list[dict[str, Any]]:
     """Return a Role and its binding for each namespace, and a ClusterRole for "" (the whole cluster).
 

@@ -113,10 +113,6 @@ RULE_COLUMNS: Final = (
         "title",
         "LOOKS FOR",
         cell=lambda rule: Cell(rule.title),
-        json={
-            "title": lambda rule: rule.title,
-            "why": lambda rule: rule.why,
-            "remedy": lambda rule: rule.remedy,
-        },
+        json={"title": lambda rule: rule.title, "why": lambda rule: rule.why, "remedy": lambda rule: rule.remedy},
     ),
 )

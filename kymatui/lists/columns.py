@@ -18,15 +18,7 @@ E = TypeVar("E")
 ABSENT: Final = "–"
 """What a screen draws where there is no value; commands print it as they print an empty cell."""
 SIGNS: Mapping[str, str] = MappingProxyType(
-    {
-        "ready": "●",
-        "processing": "◐",
-        "warning": "▲",
-        "error": "✖",
-        "deleting": "◌",
-        "unmanaged": "○",
-        "muted": "·",
-    }
+    {"ready": "●", "processing": "◐", "warning": "▲", "error": "✖", "deleting": "◌", "unmanaged": "○", "muted": "·"}
 )
 """Signs of tones. A word always follows; `ascii_filter` translates the signs where needed."""
 _DIGITS = re.compile(r"(\d{1,18})")

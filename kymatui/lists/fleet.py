@@ -448,12 +448,7 @@ def _drifting(entry: GroupEntry) -> Cell:
 GROUP_COLUMNS: Final = (
     ListColumn[GroupEntry]("name", "GROUP", 20, flex=2, cell=lambda entry: Cell(sanitize(entry.name), "strong")),
     ListColumn[GroupEntry](
-        "count",
-        "RUNTIMES",
-        10,
-        right=True,
-        falls=True,
-        cell=lambda entry: _count_cell(len(entry.runtimes), "strong"),
+        "count", "RUNTIMES", 10, right=True, falls=True, cell=lambda entry: _count_cell(len(entry.runtimes), "strong")
     ),
     _state_column(State.READY, 6, 2),
     _state_column(State.PROCESSING, 10, 4),

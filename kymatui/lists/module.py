@@ -64,9 +64,7 @@ EVENT_COLUMNS: Final = (
         flex=1,
         priority=1,
         cell=lambda event: Cell(sanitize(event_subject(event))),
-        json={
-            "object": lambda event: {"kind": event.kind, "namespace": event.namespace or None, "name": event.name},
-        },
+        json={"object": lambda event: {"kind": event.kind, "namespace": event.namespace or None, "name": event.name}},
     ),
     ListColumn[Event](
         "count",
@@ -211,8 +209,7 @@ RULE_COLUMNS: Final = (
         20,
         flex=2,
         cell=lambda entry: Cell(
-            sanitize(entry.outcome.rule.path) + ("" if entry.outcome.klm_reads else " *"),
-            full=entry.outcome.rule.path,
+            sanitize(entry.outcome.rule.path) + ("" if entry.outcome.klm_reads else " *"), full=entry.outcome.rule.path
         ),
         json={"path": lambda entry: entry.outcome.rule.path},
     ),

@@ -27,10 +27,7 @@ from kymatui.ocm.pem import (
 
 PKCS1: Final = "RSASSA-PKCS1-V1_5"
 PSS: Final = "RSASSA-PSS"
-MEDIA_TYPES: Final = {
-    "application/vnd.ocm.signature.rsa": PKCS1,
-    "application/vnd.ocm.signature.rsa.pss": PSS,
-}
+MEDIA_TYPES: Final = {"application/vnd.ocm.signature.rsa": PKCS1, "application/vnd.ocm.signature.rsa.pss": PSS}
 
 
 class TrustedKeys(Struct, frozen=True):

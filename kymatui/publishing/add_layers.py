@@ -22,13 +22,7 @@ from kymatui.publishing.blob_transfer import (
     require_manifest,
     transfer_blob,
 )
-from kymatui.publishing.image_layers import (
-    BASE_DIGEST,
-    BASE_NAME,
-    ImageMetadata,
-    NewLayer,
-    extended_image,
-)
+from kymatui.publishing.image_layers import BASE_DIGEST, BASE_NAME, ImageMetadata, NewLayer, extended_image
 
 LARGEST_CONFIG: Final = 4 * 1024 * 1024  # bytes of an image's config, which is read whole into memory
 MOST_PLATFORMS: Final = 50  # images of an index; a new image is stored for each of them

@@ -17,13 +17,7 @@ from kymatui.errors import RegistryError
 from kymatui.ocm import ComponentDescriptor, ComponentResource, SignatureError, check_content
 from kymatui.ocm.module_layers import image_of
 from kymatui.ocm.signatures import ARTIFACT_DIGEST
-from kymatui.publishing.blob_transfer import (
-    Place,
-    TransferCount,
-    check_tag,
-    require_manifest,
-    transfer_artifact,
-)
+from kymatui.publishing.blob_transfer import Place, TransferCount, check_tag, require_manifest, transfer_artifact
 from kymatui.publishing.image_signatures import legacy_tag
 
 MOST_REFERRERS: Final = 100  # signatures and attestations of one image that are copied

@@ -23,10 +23,7 @@ from kymatui.tar_entries import has_tar_header
 
 OCI_MANIFEST: Final = "application/vnd.oci.image.manifest.v1+json"
 DOCKER_MANIFEST: Final = "application/vnd.docker.distribution.manifest.v2+json"
-IMAGE_CONFIGS: Final = (
-    "application/vnd.oci.image.config.v1+json",
-    "application/vnd.docker.container.image.v1+json",
-)
+IMAGE_CONFIGS: Final = ("application/vnd.oci.image.config.v1+json", "application/vnd.docker.container.image.v1+json")
 LAYER_TYPES: Final = {
     OCI_MANIFEST: "application/vnd.oci.image.layer.v1.tar+gzip",
     DOCKER_MANIFEST: "application/vnd.docker.image.rootfs.diff.tar.gzip",

@@ -28,11 +28,7 @@ def module_template(config: ModuleConfig, default_cr: Object | None, *, cluster_
         "moduleName": config.short_name,
         "version": config.version,
         "requiresDowntime": config.requires_downtime,
-        "info": {
-            "repository": config.repository,
-            "documentation": config.documentation,
-            "icons": _links(config.icons),
-        },
+        "info": {"repository": config.repository, "documentation": config.documentation, "icons": _links(config.icons)},
         **_optional("associatedResources", [_type(kind) for kind in config.associated_resources]),
         **_optional("data", default_cr),
         **_optional("manager", _manager(config.manager)),

@@ -91,11 +91,7 @@ def sign_component(store: ArtifactStore, request: SignRequest, key: PrivateKey) 
 
 
 def _is_same(
-    known: Signature,
-    new: Signature,
-    component: StoredComponent,
-    complete: ComponentDescriptor,
-    key: PrivateKey,
+    known: Signature, new: Signature, component: StoredComponent, complete: ComponentDescriptor, key: PrivateKey
 ) -> bool:
     """Return whether a signature says what the new one would; those of RSASSA-PSS never have the same value."""
     if complete != component.descriptor:  # it lacks digests that the new one would add

@@ -16,11 +16,7 @@ from kymatui.publishing.release import ReleaseRequest, release_objects
 
 
 def component_templates(
-    store: ContentStore,
-    location: ComponentLocation,
-    release: ReleaseRequest | None = None,
-    *,
-    scheme: str = "",
+    store: ContentStore, location: ComponentLocation, release: ReleaseRequest | None = None, *, scheme: str = ""
 ) -> list[Object]:
     """Return the ModuleTemplate of a component version, and the ModuleReleaseMeta of a release.
 

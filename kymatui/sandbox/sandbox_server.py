@@ -322,6 +322,5 @@ async def _start(cluster: SandboxCluster, port: int) -> None:
         await cluster.start(port)
     except OSError as error:
         raise ConfigurationError(
-            f"cannot use port {port} of 127.0.0.1: {error.strerror or error}",
-            hint="leave out --port to use a free one",
+            f"cannot use port {port} of 127.0.0.1: {error.strerror or error}", hint="leave out --port to use a free one"
         ) from error

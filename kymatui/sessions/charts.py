@@ -44,17 +44,7 @@ def fetch_chart(
 
         urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)  # it was asked for
     cache = cache_folder("charts")
-    access = ChartAccess(
-        username,
-        password,
-        ca,
-        plain_http,
-        cache,
-        certificate,
-        unverified,
-        everywhere,
-        flags=flags,
-    )
+    access = ChartAccess(username, password, ca, plain_http, cache, certificate, unverified, everywhere, flags=flags)
     fetcher = ChartFetcher(access)
     return fetcher.fetch(reference, version=version, repository=repository, provenance=provenance)
 

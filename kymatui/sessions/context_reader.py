@@ -59,9 +59,7 @@ class ContextReader:
     """
 
     def __init__(
-        self,
-        work: Callable[[ContextEntry], KymatuiError | None],
-        refuse: Callable[[ContextEntry, KymatuiError], None],
+        self, work: Callable[[ContextEntry], KymatuiError | None], refuse: Callable[[ContextEntry, KymatuiError], None]
     ) -> None:
         self._work, self._refuse = work, refuse
         self._changed = threading.Condition()

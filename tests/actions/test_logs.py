@@ -14,14 +14,7 @@ from kymatui.domain.logs.log_lines import PodLogLine
 from kymatui.domain.logs.log_query import LogOptions, LogQuery
 from kymatui.domain.logs.log_sources import LogSource
 from kymatui.engine.cluster.ports import Cluster
-from kymatui.errors import (
-    ForbiddenError,
-    InvalidError,
-    KymatuiError,
-    NotFoundError,
-    ServerError,
-    UnreachableError,
-)
+from kymatui.errors import ForbiddenError, InvalidError, KymatuiError, NotFoundError, ServerError, UnreachableError
 
 A, B = LogSource("ns", "pod-a", "main"), LogSource("ns", "pod-b", "main")
 FOLLOWED = LogOptions(follow=True)
@@ -168,12 +161,7 @@ def test_a_container_that_has_not_started_is_asked_again(feeds: Open) -> None:
 
 
 def test_a_restarted_container_is_read_on(feeds: Open) -> None:
-    server = Server(
-        pod_a=[
-            Stream([stamped(1, "first instance")]),
-            Stream([stamped(5, "second instance")], stays=True),
-        ]
-    )
+    server = Server(pod_a=[Stream([stamped(1, "first instance")]), Stream([stamped(5, "second instance")], stays=True)])
     feed, sink = feeds(server)
     feed.follow([A])
     until(lambda: sink.texts == ["first instance", "second instance"])

@@ -69,10 +69,7 @@ def rendered(**values: Any) -> dict[tuple[str, str, str], Json]:
             {"monitor": True, "alerts": True, "scrapers": ("monitoring", "10.1.0.0/16")},
         ),
         ({"shards": 4, "replicas": 3}, {"arguments": ["--shards=4"], "replicas": 3}),
-        (
-            {"insecureRegistries": ["a:1", "b:2"]},
-            {"arguments": ["--insecure-registry=a:1", "--insecure-registry=b:2"]},
-        ),
+        ({"insecureRegistries": ["a:1", "b:2"]}, {"arguments": ["--insecure-registry=a:1", "--insecure-registry=b:2"]}),
         (
             {
                 "manifestNamespaces": ["shop", "web"],

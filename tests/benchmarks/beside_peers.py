@@ -188,10 +188,7 @@ def print_table(found: dict[Row, dict[str, Times]]) -> None:
         cells = [_cell(times.get(name)) for name in (BEFORE, NOW, PEER)]
         ratio = ""
         if times[PEER].clock:
-            pairs = (
-                (times[NOW].clock, times[PEER].clock),
-                (times[NOW].processor, times[PEER].processor),
-            )
+            pairs = ((times[NOW].clock, times[PEER].clock), (times[NOW].processor, times[PEER].processor))
             ratio = " ".join(
                 f"{statistics.median(a / b for a, b in zip(own, peer, strict=True)):5.2f}" for own, peer in pairs
             )

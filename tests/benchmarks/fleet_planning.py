@@ -56,12 +56,7 @@ def main() -> None:
         runtimes = fill(sandbox.kubeconfig, Path(folder), count)
         print(f"| {count} runtimes, one plan | |\n|---|---|")
         options = RemoteOptions(SessionOptions(str(sandbox.kubeconfig), "kcp"))
-        campaign = Campaign(
-            listed_fleet(options),
-            edits_of,
-            ModuleEdit(EditVerb.ENABLE, "keda"),
-            CampaignPace(),
-        )
+        campaign = Campaign(listed_fleet(options), edits_of, ModuleEdit(EditVerb.ENABLE, "keda"), CampaignPace())
         began, cpu, before = time.perf_counter(), time.process_time(), memory()
         legs = campaign.plan(runtimes)
         seconds = time.perf_counter() - began

@@ -60,11 +60,7 @@ def chart_pages() -> dict[str, Page]:
 
 
 def _descriptor(media_type: str, content: bytes) -> dict[str, Any]:
-    return {
-        "mediaType": media_type,
-        "digest": f"sha256:{hashlib.sha256(content).hexdigest()}",
-        "size": len(content),
-    }
+    return {"mediaType": media_type, "digest": f"sha256:{hashlib.sha256(content).hexdigest()}", "size": len(content)}
 
 
 def tgz(files: Mapping[str, bytes]) -> bytes:

@@ -10,12 +10,7 @@ from cryptography.hazmat.primitives.serialization import BestAvailableEncryption
 
 from kymatui.actions.components.stored_components import StoredComponent, require_component
 from kymatui.adapters.oci.registry import RegistryArtifacts
-from kymatui.engine.sources.component_source import (
-    MANIFEST_TYPE,
-    blob_digest,
-    component_artifact,
-    resource_layer,
-)
+from kymatui.engine.sources.component_source import MANIFEST_TYPE, blob_digest, component_artifact, resource_layer
 from kymatui.ocm.component_location import ComponentLocation
 from tests.engine.sources.packing import tar
 from tests.ocm.components import component, key, public_pem

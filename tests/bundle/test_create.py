@@ -301,10 +301,7 @@ def test_sources_with_mistakes_are_refused_before_anything_is_pushed(
 OTHER = IMAGE.replace(":1.0.0", ":1.0.1")
 
 
-@pytest.mark.parametrize(
-    ("image", "flag", "status"),
-    [(IMAGE, "false", 0), (OTHER, "false", 1), (OTHER, "true", 0)],
-)
+@pytest.mark.parametrize(("image", "flag", "status"), [(IMAGE, "false", 0), (OTHER, "false", 1), (OTHER, "true", 0)])
 def test_the_version_is_compared_with_the_manager(image: str, flag: str, status: int, tmp_path: Path) -> None:
     manager = {"name": "sample-manager", "group": "apps", "version": "v1", "kind": "Deployment"}
     assert (

@@ -59,11 +59,7 @@ def test_tars_become_folders_and_compressed_files_are_decompressed(
 
 
 def test_resources_of_one_name_have_folders_of_their_own(host: str, tmp_path: Path) -> None:
-    several = [
-        local("note", NOTE),
-        local("note", b"two", extraIdentity={"os": "linux"}),
-        local("note", b"three"),
-    ]
+    several = [local("note", NOTE), local("note", b"two", extraIdentity={"os": "linux"}), local("note", b"three")]
     put(host, document(resources=several), NOTE, b"two", b"three")
     assert pull(host, tmp_path) == 0
     assert {name: data for name, data in files(tmp_path).items() if name.startswith("note")} == {

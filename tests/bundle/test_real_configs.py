@@ -65,14 +65,8 @@ def test_every_invalid_config_is_refused(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("config", "expected"),
     [
-        (
-            "with-manifest-containers.yaml",
-            {"template-operator 1.0.3", "webhook v1.2.0", "nginx 1.25.0"},
-        ),
-        (
-            "with-manifest-init-containers.yaml",
-            {"busybox 1.35.0", "migrate v4.16.0", "alpine 3.18.0"},
-        ),
+        ("with-manifest-containers.yaml", {"template-operator 1.0.3", "webhook v1.2.0", "nginx 1.25.0"}),
+        ("with-manifest-init-containers.yaml", {"busybox 1.35.0", "migrate v4.16.0", "alpine 3.18.0"}),
         (
             "with-manifest-env-variables.yaml",
             {"template-operator 1.0.3", "webhook v1.2.0", "alpine 3.18.0", "migrate v4.16.0"},

@@ -238,11 +238,7 @@ def test_an_image_that_is_named_by_digest_is_signed_without_access(host: str) ->
     signed = add(host, skip_images=True)
     assert signed.content.skipped == [f"{NAME}:{VERSION} manager"]
     digest = stored(host).document["component"]["resources"][1]["digest"]
-    assert digest == {
-        "hashAlgorithm": "SHA-256",
-        "normalisationAlgorithm": "ociArtifactDigest/v1",
-        "value": "a" * 64,
-    }
+    assert digest == {"hashAlgorithm": "SHA-256", "normalisationAlgorithm": "ociArtifactDigest/v1", "value": "a" * 64}
     assert check(host, skip_images=True).signatures
     put(host, document(resources=[local("raw-manifest", MANIFEST), named]))
     with pytest.raises(RegistryError, match="cannot be read"):

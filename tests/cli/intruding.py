@@ -327,14 +327,7 @@ def moved_flow(name: str, module: str, before: Json | None, words: list[str], do
 ENTRY = {"name": MODULE}
 _IGNORE = {"customResourcePolicy": "Ignore"}
 _EDITS: tuple[tuple[str, str, Json | None, list[str], Json, Json | None], ...] = (
-    (
-        "enable",
-        NEW,
-        None,
-        ["enable", NEW, "--channel", "fast"],
-        _IGNORE,
-        {"channel": "fast"},
-    ),
+    ("enable", NEW, None, ["enable", NEW, "--channel", "fast"], _IGNORE, {"channel": "fast"}),
     ("disable", MODULE, ENTRY, ["disable", MODULE], {"channel": "fast"}, None),
     ("channel", MODULE, ENTRY, ["channel", MODULE, "fast"], _IGNORE, {"channel": "fast"}),
     ("unmanage", MODULE, ENTRY, ["unmanage", MODULE], _IGNORE, {"managed": False}),
@@ -656,20 +649,8 @@ FLOWS: tuple[Flow, ...] = (
     *_direct("upgrade"),
     *_direct("apply"),
     Flow("delete-object", installed, _deleting, Stage.make_thing, gone_or_kept),
-    Flow(
-        "delete-definition",
-        installed,
-        _deleting,
-        Stage.drop_definition,
-        seen_to_be_gone,
-    ),
-    Flow(
-        "delete-upgrade",
-        installed,
-        _deleting,
-        Stage.upgrade_as_another,
-        seen_to_be_another,
-    ),
+    Flow("delete-definition", installed, _deleting, Stage.drop_definition, seen_to_be_gone),
+    Flow("delete-upgrade", installed, _deleting, Stage.upgrade_as_another, seen_to_be_another),
     Flow("restore-object", nothing, restoring, their_settings, kept_theirs),
     Flow(
         "restore-definition",

@@ -47,12 +47,7 @@ def test_sources_before_and_behind_the_command_add_up(
     one, two, three = (source(tmp_path, name) for name in ("alpha", "bravo", "charly"))
     words = ["--kubeconfig", kubeconfig, "--catalog", one, "catalog", "--catalog", two, "--catalog", three]
     assert main([*words, "-o", "json"]) == 0
-    assert origins(capsys) == {
-        "alpha": "community",
-        "bravo": "community",
-        "charly": "community",
-        "moduleaa": "kyma",
-    }
+    assert origins(capsys) == {"alpha": "community", "bravo": "community", "charly": "community", "moduleaa": "kyma"}
 
 
 def test_the_configuration_names_sources_relative_to_itself(

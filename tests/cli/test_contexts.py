@@ -63,11 +63,7 @@ class Kubeconfig:
 
     def credential(self) -> str:
         return json.dumps(
-            {
-                "apiVersion": "client.authentication.k8s.io/v1",
-                "kind": "ExecCredential",
-                "status": {"token": self.token},
-            }
+            {"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {"token": self.token}}
         )
 
 

@@ -189,10 +189,7 @@ def test_a_campaign_over_contexts_obeys_read_only_and_starts_with_the_canary(
     assert "read-only" in steps[1].message
     assert summarize_campaign(steps).startswith("5 contexts: ")
     (ended,) = run_items(
-        [campaign_item(steps[0])],
-        CampaignEdit(campaign, lambda _: None),
-        Mock(),
-        BatchJob(threading.Event()),
+        [campaign_item(steps[0])], CampaignEdit(campaign, lambda _: None), Mock(), BatchJob(threading.Event())
     )
     assert ended.result is not None
     assert ended.result.outcome is CampaignOutcome.ACCEPTED

@@ -305,11 +305,7 @@ def test_a_kept_plan_adopts_and_upgrades_what_kubectl_installed(
 
 
 def test_an_adoption_that_was_cut_off_is_finished_by_the_same_command(
-    run: Any,
-    cluster: KubeCluster,
-    kubeconfig: Path,
-    by_kubectl: list[ObjectRef],
-    monkeypatch: pytest.MonkeyPatch,
+    run: Any, cluster: KubeCluster, kubeconfig: Path, by_kubectl: list[ObjectRef], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def cut_off(self: Any, steps: list[Step]) -> None:
         raise PartlyDoneError("cut off")

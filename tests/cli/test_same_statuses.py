@@ -30,12 +30,7 @@ MODULE_COMMANDS = {
     "channel": "channel NAME fast",
     "policy": "policy NAME Ignore",
 }
-WHOLE_CLUSTER = {
-    "catalog": "catalog",
-    "drift": "drift",
-    "audit": "audit",
-    "label": "label beta=true",
-}
+WHOLE_CLUSTER = {"catalog": "catalog", "drift": "drift", "audit": "audit", "label": "label beta=true"}
 FLEET = {
     "fleet": "fleet",
     "matrix": "matrix",

@@ -55,10 +55,7 @@ def data(cluster: KubeCluster, namespace: str, name: str) -> dict[str, str]:
 
 
 def test_a_chart_is_upgraded_from_where_it_came_from_and_keeps_its_values(
-    run: Any,
-    cluster: KubeCluster,
-    site: Site,
-    tmp_path: Path,
+    run: Any, cluster: KubeCluster, site: Site, tmp_path: Path
 ) -> None:
     offers(site, "1.0.0")
     with_password = site.url.replace("http://", "http://ann:s3cret@")

@@ -517,12 +517,7 @@ WALKS: tuple[Walk, ...] = (
         "delete",
         _installed_with_thing,
         _deleted,
-        {
-            "create": _thing("late"),
-            "change": _thing("theirs"),
-            "delete": _thing("theirs"),
-            "replace": _thing("theirs"),
-        },
+        {"create": _thing("late"), "change": _thing("theirs"), "delete": _thing("theirs"), "replace": _thing("theirs")},
         deletes=True,
     ),
     Walk(

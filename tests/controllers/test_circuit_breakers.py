@@ -7,12 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kymatui.domain.kubernetes.backoff import Backoff
-from kymatui.engine.cluster.circuit_breaker import (
-    CircuitBreaker,
-    CircuitState,
-    CircuitTerms,
-    ProbePlaces,
-)
+from kymatui.engine.cluster.circuit_breaker import CircuitBreaker, CircuitState, CircuitTerms, ProbePlaces
 from kymatui.errors import ServerError, UnreachableError
 
 TERMS = CircuitTerms(failures=3, silence=4, probes=Backoff(1, 60, 1.0, 1.5))

@@ -35,10 +35,7 @@ def ask(selector: dict[str, Any], found: list[dict[str, Any]]) -> Listing:
     [
         ({"matchLabels": {"a": "b", "x.io/c": "d"}}, "a in (b),x.io/c in (d)"),
         ({"matchExpressions": [{"key": "a", "operator": "NotIn", "values": ["b", "c"]}]}, "a notin (b,c)"),
-        (
-            {"matchExpressions": [{"key": "a", "operator": "Exists"}, {"key": "b", "operator": "DoesNotExist"}]},
-            "a,!b",
-        ),
+        ({"matchExpressions": [{"key": "a", "operator": "Exists"}, {"key": "b", "operator": "DoesNotExist"}]}, "a,!b"),
     ],
 )
 def test_secrets_are_asked_for_by_their_labels_beside_the_manifest(selector: dict[str, Any], labels: str) -> None:

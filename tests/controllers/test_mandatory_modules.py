@@ -24,10 +24,7 @@ MANDATORY = a_meta("warden", None, mandatory={"version": "1.0.0"})
 @pytest.fixture
 def world() -> ReleaseWorld:
     """A mandatory module on two runtimes; `user` also enables it."""
-    kymas = [
-        kyma([], name="plain", namespace=SPACE),
-        kyma([{"name": "warden"}], name="user", namespace=SPACE),
-    ]
+    kymas = [kyma([], name="plain", namespace=SPACE), kyma([{"name": "warden"}], name="user", namespace=SPACE)]
     return ReleaseWorld(DrawnFleet([MANDATORY, a_template("warden", "1.0.0")], kymas))
 
 

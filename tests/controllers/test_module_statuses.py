@@ -59,8 +59,7 @@ def test_only_the_first_objects_are_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mandatory", "expected"),
-    [(True, ["Ready", "Warning", "Ready"]), (False, ["Warning", "Ready"])],
+    ("mandatory", "expected"), [(True, ["Ready", "Warning", "Ready"]), (False, ["Warning", "Ready"])]
 )
 def test_only_trouble_and_its_end_are_events_of_a_manifest_whose_kyma_reports_it(
     *, mandatory: bool, expected: list[str]

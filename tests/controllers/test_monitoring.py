@@ -21,11 +21,7 @@ from kymatui.errors import (
     UnauthorizedError,
     UnreachableError,
 )
-from kymatui.operator.framework.controller import (
-    ReconcileOutcome,
-    Reconciliation,
-    begin_reconciliation,
-)
+from kymatui.operator.framework.controller import ReconcileOutcome, Reconciliation, begin_reconciliation
 from kymatui.operator.monitoring import metric_registry
 from kymatui.operator.monitoring.metric_registry import Metric, MetricRegistry, MetricType
 from kymatui.operator.monitoring.operator_log import LogFormat, OperatorLog

@@ -168,12 +168,7 @@ def allow(place: Place, namespace: str, account: str) -> None:
 
 @pytest.mark.parametrize(
     ("controller", "namespace", "allowed"),
-    [
-        ("kyma", "home", True),
-        ("kyma", "", False),
-        ("kyma", "kube-system", False),
-        ("watcher", "home", False),
-    ],
+    [("kyma", "home", True), ("kyma", "", False), ("kyma", "kube-system", False), ("watcher", "home", False)],
 )
 def test_secrets_are_read_only_at_home(place: Place, controller: str, namespace: str, *, allowed: bool) -> None:
     place.make_namespace()

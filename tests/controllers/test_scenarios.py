@@ -85,12 +85,7 @@ def test_26_namespaces_are_put_right_and_objects_wait_for_their_definition(desk:
     desk.put(desk.layers.push(thing, misplaced, config_map(f"{desk.place.name}-free"), definition(group, "Thing")))
     status = desk.settle()
     found = {(item["kind"], item["namespace"]) for item in status["synced"]}
-    assert found == {
-        ("Thing", space),
-        ("ClusterRole", ""),
-        ("ConfigMap", "default"),
-        ("CustomResourceDefinition", ""),
-    }
+    assert found == {("Thing", space), ("ClusterRole", ""), ("ConfigMap", "default"), ("CustomResourceDefinition", "")}
     desk.delete()
     eventually(lambda: desk.turn() is None and desk.manifest() is None, "it is gone")
 

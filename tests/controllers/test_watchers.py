@@ -12,13 +12,7 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.jobs.run import SystemClock
 from kymatui.operator.framework.controller import GONE, RequeueIntervals
-from kymatui.operator.watchers.watcher_controller import (
-    FINALIZER,
-    GATEWAY,
-    VIRTUAL_SERVICE,
-    WATCHER,
-    WatcherController,
-)
+from kymatui.operator.watchers.watcher_controller import FINALIZER, GATEWAY, VIRTUAL_SERVICE, WATCHER, WatcherController
 from tests.engine.objects import definition
 from tests.engine.places import Json, Place, eventually
 

@@ -53,12 +53,7 @@ from kymatui.ui.presenters.fleet.fleet_reports import wait_rows
 from kymatui.ui.presenters.fleet.runtime_rows import count_runtimes, explain_runtime
 from kymatui.ui.presenters.module.module_facts import declared, findings, observed
 from tests.domain import builders as b
-from tests.domain.agreed_documents import (
-    audit_answers,
-    catalog_answers,
-    operator_answers,
-    sync_answers,
-)
+from tests.domain.agreed_documents import audit_answers, catalog_answers, operator_answers, sync_answers
 from tests.domain.agreed_worlds import REPORTED, Answer, Json, World, without_mark
 
 
@@ -317,13 +312,7 @@ def _fleet(world: World, kyma: Kyma, catalog: Catalog) -> Iterator[Answer]:
         yield from _fleet_module(module, catalog)
     cells = cells_of(listing.columns, listing.entries[0])
     yield Answer("fleet -o wide", "", "actor of the runtime", cells["actor"].plain, "fleet of Kymas")
-    yield Answer(
-        "fleet -o json",
-        "",
-        "actor of the runtime",
-        document["actor"] or "",
-        "fleet of Kymas",
-    )
+    yield Answer("fleet -o json", "", "actor of the runtime", document["actor"] or "", "fleet of Kymas")
     yield from _screens(runtime, picture, None, "fleet of Kymas and Manifests")
     yield from _screens(runtime, picture, catalog, "connected fleet")
     for wait in pending_actions(picture, {key: catalog}):

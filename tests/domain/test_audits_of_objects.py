@@ -8,12 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kymatui.domain.audit.findings import (
-    AuditFinding,
-    Inspection,
-    InstallationRecord,
-    InventoryOwner,
-)
+from kymatui.domain.audit.findings import AuditFinding, Inspection, InstallationRecord, InventoryOwner
 from kymatui.domain.audit.report import audit
 from kymatui.domain.kubernetes.managed_fields import field_writers, format_path, owned_value
 from kymatui.domain.kubernetes.object_meta import read_ref

@@ -82,10 +82,7 @@ SITUATIONS: list[object] = [
     pytest.param(
         {"kymas": [managed("1.2.0")], **OLD},
         (Presence.ENABLED, State.READY, "status.state", "1.2.0", "1.3.1", DriftKind.BEHIND),
-        (
-            "Running 1.2.0, expected 1.3.1 (1 minor behind). lifecycle-manager has not finished the upgrade.",
-            Actor.KLM,
-        ),
+        ("Running 1.2.0, expected 1.3.1 (1 minor behind). lifecycle-manager has not finished the upgrade.", Actor.KLM),
         id="managed and behind",
     ),
     pytest.param(
@@ -165,10 +162,7 @@ SITUATIONS: list[object] = [
     pytest.param(
         {"kymas": [managed()], "workloads": [deployment("mod", "1.3.1")], "resources": [resource("mod", "Foo")]},
         (Presence.ENABLED, State.WARNING, "status.state", "1.3.1", "1.3.1", DriftKind.UP_TO_DATE),
-        (
-            "Mod kyma-system/default reports the state 'Foo', which lifecycle-manager does not know",
-            Actor.MANAGER,
-        ),
+        ("Mod kyma-system/default reports the state 'Foo', which lifecycle-manager does not know", Actor.MANAGER),
         id="39 a word that is no state",
     ),
     pytest.param(

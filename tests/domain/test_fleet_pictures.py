@@ -136,18 +136,10 @@ WAITS = [
     (one(), (), []),
     (one(report("keda", "1", "Unmanaged")), (), []),
     (one(report("keda", "1", "Warning", message="no Secret")), (), [("keda", "unknown", "no Secret")]),
-    (
-        one(report("keda", "1", "Error")),
-        (sight("keda", "Error", "not ready"),),
-        [("keda", "unknown", "not ready")],
-    ),
+    (one(report("keda", "1", "Error")), (sight("keda", "Error", "not ready"),), [("keda", "unknown", "not ready")]),
     (one(report("keda", "1", "Processing")), (), [("keda", "lifecycle-manager", f"Processing{KEDA}")]),
     (one(report("keda", "1", "Warning")), (), [("keda", "unknown", f"Warning{KEDA}")]),
-    (
-        one(report("keda", "1", "Deleting")),
-        (sight("keda", "Deleting", "pruning"),),
-        [("keda", "unknown", "pruning")],
-    ),
+    (one(report("keda", "1", "Deleting")), (sight("keda", "Deleting", "pruning"),), [("keda", "unknown", "pruning")]),
     (
         one(report("keda", "1", "Deleting")),
         (sight("keda", "Deleting", "waiting for module crs deletion"),),
@@ -198,9 +190,7 @@ def test_a_mandatory_module_waits_though_no_kyma_names_it() -> None:
     assert (found.module, found.actor, found.reason) == ("warden", "lifecycle-manager", "mandatory: installing")
     (found,) = pending_actions(
         FleetSnapshot(
-            runtimes={KEY: one()},
-            manifests={KEY: (replace(mandatory, operation=""),)},
-            mandatory=frozenset({KEY}),
+            runtimes={KEY: one()}, manifests={KEY: (replace(mandatory, operation=""),)}, mandatory=frozenset({KEY})
         )
     )
     assert found.reason == "mandatory: Processing. Read why (`kymatui module warden --remote one`)."

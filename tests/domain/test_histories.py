@@ -79,10 +79,7 @@ def test_what_is_followed_for_a_screen_does_not_hold_back_the_rest() -> None:
 def test_modules_that_come_and_go_are_told() -> None:
     empty = snapshot(kymas=(), release_metas=(), templates=(), module_resources={}, workloads=())
     history = looks(empty, snapshot(), empty)
-    assert [(one.before, one.after) for one in history.of("keda")] == [
-        ("in the catalog", ""),
-        ("", "in the catalog"),
-    ]
+    assert [(one.before, one.after) for one in history.of("keda")] == [("in the catalog", ""), ("", "in the catalog")]
 
 
 def test_a_look_without_a_change_adds_nothing() -> None:

@@ -34,11 +34,7 @@ from kymatui.domain.kyma.module_links import module_links
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma.states import State
 from kymatui.domain.modules.presence import Presence
-from kymatui.domain.ownership import (
-    ANNOTATION_RELEASE,
-    ANNOTATION_RELEASE_NAMESPACE,
-    LABEL_PART_OF,
-)
+from kymatui.domain.ownership import ANNOTATION_RELEASE, ANNOTATION_RELEASE_NAMESPACE, LABEL_PART_OF
 from kymatui.domain.snapshot.cluster_index import INVENTORY_FEED, RELEASE_FEED
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
 from kymatui.domain.versions.drift import DriftKind
@@ -74,12 +70,7 @@ def inventory(state: InventoryState = InventoryState.INSTALLED, **more: Any) -> 
 
 def record(found: Inventory) -> Json:
     metadata = {"name": f"kymatui.{found.name}", "namespace": found.namespace}
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": metadata,
-        "data": {"inventory": write_document(found)},
-    }
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"inventory": write_document(found)}}
 
 
 def release(

@@ -24,12 +24,7 @@ from kymatui.domain.modules.module_outcomes import (
     status_changes,
     work_list,
 )
-from kymatui.domain.plans.kyma_manifest import (
-    ModuleContent,
-    kyma_manifest,
-    needs_mandatory_update,
-    needs_update,
-)
+from kymatui.domain.plans.kyma_manifest import ModuleContent, kyma_manifest, needs_mandatory_update, needs_update
 from kymatui.domain.plans.manifest_body import ManifestLayer
 from kymatui.domain.versions import refusals as r
 from kymatui.domain.versions.refusals import Refusal
@@ -147,11 +142,7 @@ def test_the_manifest_has_lifecycle_managers_name_labels_and_owner() -> None:
         "ref": "sha256:1",
         "type": "oci-dir",
     }
-    assert spec["resource"]["metadata"] == {
-        "labels": {"a": "b"},
-        "name": metadata["name"],
-        "namespace": "kyma-system",
-    }
+    assert spec["resource"]["metadata"] == {"labels": {"a": "b"}, "name": metadata["name"], "namespace": "kyma-system"}
     assert spec["remote"] is False
     assert spec["localizedImages"] == ["reg.example/mod:1.0.0"]
 

@@ -116,11 +116,7 @@ def test_newer_versions_from_outside_are_named_and_not_desired() -> None:
             f"the catalog {ADDRESS} may be outdated; the last read failed: HTTP 500",
             Severity.WARNING,
         ),
-        (
-            Feed(FeedState.LIVE, NOW, "skipped: 1 Secret"),
-            f"the catalog {ADDRESS}: skipped: 1 Secret",
-            Severity.INFO,
-        ),
+        (Feed(FeedState.LIVE, NOW, "skipped: 1 Secret"), f"the catalog {ADDRESS}: skipped: 1 Secret", Severity.INFO),
     ],
 )
 def test_how_a_source_is_doing_is_said(feed: Feed, said: str, severity: Severity) -> None:

@@ -47,12 +47,7 @@ def pod(
     return {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {
-            "name": name,
-            "namespace": "kyma-system",
-            "labels": LABELS,
-            "creationTimestamp": stamp(age),
-        },
+        "metadata": {"name": name, "namespace": "kyma-system", "labels": LABELS, "creationTimestamp": stamp(age)},
         "status": {"phase": "Pending", "containerStatuses": [container], **status},
     }
 

@@ -79,11 +79,7 @@ UNAVAILABLE_NOW = condition("Available", "False", "MinimumReplicasUnavailable", 
             id="a new pod that does not come up",
         ),
         pytest.param(
-            deploy(
-                UNAVAILABLE_NOW,
-                DONE,
-                **{**FULL, "availableReplicas": 0},
-            ),
+            deploy(UNAVAILABLE_NOW, DONE, **{**FULL, "availableReplicas": 0}),
             "Processing",
             "0 of 1 pods available (MinimumReplicasUnavailable)",
             id="unavailable for a minute",

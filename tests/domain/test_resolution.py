@@ -10,17 +10,7 @@ from kymatui.domain.kyma.states import State
 from kymatui.domain.kyma.template_index import ReleaseMeta, read_release_meta, release_meta_violations
 from kymatui.domain.versions import refusals as r
 from kymatui.domain.versions.resolution import ChannelSource, Resolution, resolve
-from tests.domain.builders import (
-    API,
-    Json,
-    a_kyma,
-    labels,
-    meta,
-    old_template,
-    report,
-    shelf,
-    template,
-)
+from tests.domain.builders import API, Json, a_kyma, labels, meta, old_template, report, shelf, template
 
 TWO = (meta("mod", {"regular": "1.0.0", "fast": "2.0.0"}), template("mod", "1.0.0"), template("mod", "2.0.0"))
 

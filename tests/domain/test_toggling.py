@@ -312,10 +312,7 @@ def test_a_direct_installation_in_a_version_of_a_channel_can_be_handed_over() ->
 @pytest.mark.parametrize(
     ("entry", "words"),
     [
-        (
-            {"customResourcePolicy": "Ignore"},
-            "and waits until you delete Mod kyma-system/default",
-        ),
+        ({"customResourcePolicy": "Ignore"}, "and waits until you delete Mod kyma-system/default"),
         ({}, "the default CR is deleted with the module; other objects that the module manages must be deleted first"),
     ],
 )

@@ -16,12 +16,7 @@ from kymatui.domain.kyma.maintenance_windows import ControllerSettings, WindowPo
 from kymatui.domain.whatif.canaries import propose_canaries
 from kymatui.domain.whatif.catalog_change import CatalogChange, apply_change
 from kymatui.domain.whatif.fleet_document import FORMAT, fleet_document, read_fleet_document
-from kymatui.domain.whatif.fleet_objects import (
-    FleetObjects,
-    FleetObjectsBuilder,
-    build_fleet_objects,
-    manifest_choice,
-)
+from kymatui.domain.whatif.fleet_objects import FleetObjects, FleetObjectsBuilder, build_fleet_objects, manifest_choice
 from kymatui.domain.whatif.forecast import Forecast, ForecastMemory, ModuleForecast, foresee
 from kymatui.domain.whatif.module_results import ResultKind, ResultReason
 from kymatui.domain.whatif.summary import count_kinds, forecast_notes, group_forecast, reason_words, version_moves
@@ -174,10 +169,7 @@ def test_a_missing_template_of_a_mandatory_module_blocks_the_others() -> None:
         a_template("warden", "1.1.0"),
     )
     change = CatalogChange(
-        (
-            a_meta("warden", None, mandatory={"version": "1.1.0"}),
-            a_meta("guard", None, mandatory={"version": "9.9.9"}),
-        )
+        (a_meta("warden", None, mandatory={"version": "1.1.0"}), a_meta("guard", None, mandatory={"version": "9.9.9"}))
     )
     found = {one.module: (one.kind, one.then.reason) for one in foresee(state, change, NOW).changed}
     assert found == {

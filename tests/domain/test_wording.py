@@ -50,10 +50,7 @@ SENTENCES: list[tuple[r.Refusal, str]] = [
         r.InvalidVersion("m", "status", "main"),
         "the Kyma's status has the invalid version 'main', so upgrades are not possible",
     ),
-    (
-        r.WaitsForWindow("m", "1", "2", None),
-        "awaiting maintenance window for the upgrade 1 → 2",
-    ),
+    (r.WaitsForWindow("m", "1", "2", None), "awaiting maintenance window for the upgrade 1 → 2"),
     (r.WaitsForWindow("m", "", "2", None), "awaiting maintenance window for 2"),
     (r.WindowsUnreadable("m", "why"), "the upgrade needs a maintenance window, and why"),
 ]

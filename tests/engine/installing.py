@@ -67,10 +67,7 @@ def apply(
 ) -> ApplyOutcome:
     chosen = cluster or place.cluster
     book = Journal(journal, "this run" if journal is not None else "", time.time)
-    with (
-        contextlib.closing(book),
-        begin(chosen, limits=limits, journal=book, cancel=cancel, progress=told) as run,
-    ):
+    with contextlib.closing(book), begin(chosen, limits=limits, journal=book, cancel=cancel, progress=told) as run:
         return applier.apply(planned, run, wait=wait, just_made=just_made)
 
 

@@ -91,10 +91,7 @@ class Instant:
         (ConflictError("Operation cannot be fulfilled", status=409, reason="Conflict"), True),
         (ConflictError("Precondition failed: UID", status=409, reason="Conflict"), False),
         (ConflictError("exists", status=409, reason="AlreadyExists"), False),
-        (
-            ConflictError("x", status=409, reason="Conflict", body={"details": {"causes": [{"field": ".a"}]}}),
-            False,
-        ),
+        (ConflictError("x", status=409, reason="Conflict", body={"details": {"causes": [{"field": ".a"}]}}), False),
         (InvalidError("x", status=422), False),
         (ForbiddenError("x", status=403), False),
     ],

@@ -121,11 +121,7 @@ def test_components_of_kubernetes_are_no_owner_to_take_over_from(place: Place) -
 @pytest.mark.parametrize("manager", ["kubectl-client-side-apply", "kubectl", "kubectl-create", LIFECYCLE_APPLIER])
 def test_an_upgrade_of_what_kubectl_installed_leaves_nothing_of_the_old_version(place: Place, manager: str) -> None:
     place.cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": place.namespace}})
-    for old in (
-        make.config_map("a", x="1", gone="1"),
-        make.config_map("old", x="1"),
-        make.config_map("edited", x="1"),
-    ):
+    for old in (make.config_map("a", x="1", gone="1"), make.config_map("old", x="1"), make.config_map("edited", x="1")):
         body = {**old, "metadata": {**old["metadata"], "namespace": place.namespace}}
         if manager in ("kubectl", LIFECYCLE_APPLIER):
             place.cluster.apply(body, manager=manager)

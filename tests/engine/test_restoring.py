@@ -212,10 +212,7 @@ def test_what_would_come_of_each_object_is_seen_before_and_then_comes(place: Pla
         "t": (RestoreVerdict.CREATE, "its CRD is created first"),
         "n": (RestoreVerdict.BLOCKED, "the cluster does not serve Nothing.v1.nobody.example: install the module first"),
         "lost": (RestoreVerdict.BLOCKED, "namespace nowhere does not exist"),
-        "nameless": (
-            RestoreVerdict.BLOCKED,
-            "the backup names no namespace for this ConfigMap: add it to the file",
-        ),
+        "nameless": (RestoreVerdict.BLOCKED, "the backup names no namespace for this ConfigMap: add it to the file"),
         "missing": (RestoreVerdict.CREATE, ""),
         "there": (RestoreVerdict.THERE, "already exists, differs from the backup; not changed"),
         "held": (RestoreVerdict.BLOCKED, "it is still being deleted; kymatui waits for that"),

@@ -68,10 +68,7 @@ BUILT_IN = [  # what Helm v4.1.4 answers
     ("{{ .Capabilities | toString | trunc 32 }}", "&{{v1.35.0-gke.1 v1.35.0 1 35} ["),
     ("{{ html .Capabilities | trunc 31 }}", "{{v1.35.0-gke.1 v1.35.0 1 35} ["),
     ('{{ define "x" }}{{ . }}{{ end }}{{ include "x" .Capabilities | trunc 31 }}', "{{v1.35.0-gke.1 v1.35.0 1 35} ["),
-    (
-        '{{ define "x" }}{{ deepCopy . }}{{ end }}{{ include "x" .Capabilities | trunc 24 }}',
-        "{{v1.35.0-gke.1  1 35} [",
-    ),
+    ('{{ define "x" }}{{ deepCopy . }}{{ end }}{{ include "x" .Capabilities | trunc 24 }}', "{{v1.35.0-gke.1  1 35} ["),
     ("{{ toYamlPretty .Files }}", "f.txt:\n  - 104\n  - 105"),
     ('{{ toYamlPretty (toDate "2006" "2020") }}', "2020-01-01T00:00:00Z"),
     ('{{ deepEqual (semver "1.2.3") (semver "1.2.3") }}', "true"),
@@ -82,10 +79,6 @@ BUILT_IN = [  # what Helm v4.1.4 answers
 
 @pytest.mark.parametrize(("template", "text"), BUILT_IN)
 def test_the_built_in_objects_print_as_in_helm(template: str, text: str) -> None:
-    files = {
-        "Chart.yaml": "apiVersion: v2\nname: c\nversion: 1.2.3\n",
-        "f.txt": "hi",
-        "templates/t.txt": template,
-    }
+    files = {"Chart.yaml": "apiVersion: v2\nname: c\nversion: 1.2.3\n", "f.txt": "hi", "templates/t.txt": template}
     made = render(Chart.from_files(files), {}, release_name="r", namespace="n", kube_version="v1.35.0-gke.1")
     assert made.files["c/templates/t.txt"] == text

@@ -103,11 +103,7 @@ def test_addresses_are_those_that_helm_accepts(tmp_path: Path, lines: str, probl
 def test_repeated_keys_of_chart_yaml_are_a_warning(tmp_path: Path) -> None:
     (message,) = messages(tmp_path, {"Chart.yaml": f"{META}apiVersion: v2\n", "templates/NOTES.txt": ""})
     reason = 'error converting YAML to JSON: yaml: unmarshal errors:\n  line 5: key "apiVersion" already set in map'
-    assert message == (
-        LintSeverity.WARNING,
-        "Chart.yaml",
-        f"failed to strictly parse chart metadata file\n\t{reason}",
-    )
+    assert message == (LintSeverity.WARNING, "Chart.yaml", f"failed to strictly parse chart metadata file\n\t{reason}")
 
 
 def test_a_folder_of_templates_that_helmignore_leaves_out_exists(tmp_path: Path) -> None:

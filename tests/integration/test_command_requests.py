@@ -66,7 +66,7 @@ READING = {
     "disable keda --dry-run": LISTS + 7,  # the objects that would block it, what may have its CRDs, and your rights
 }
 READ_AGAIN = {  # what an uninstallation rests on is read when it is planned, as it is again before the write
-    "disable keda --dry-run": {"configmaps", "secrets", "kedas"},
+    "disable keda --dry-run": {"configmaps", "secrets", "kedas"}
 }
 
 

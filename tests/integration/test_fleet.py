@@ -445,9 +445,7 @@ def test_a_cluster_named_by_hand_must_be_the_runtimes_own(fleet: Fleet) -> None:
         # what is edited is the runtime's own Kyma, what is shown is the control plane's
         eventually(lambda: _names(right.snapshot().kymas) == ["r38"], "the control plane's Kyma is shown", timeout=30)
         eventually(
-            lambda: bool(right.snapshot()) and _names(right.kymas) == ["default"],
-            "the own is known",
-            timeout=30,
+            lambda: bool(right.snapshot()) and _names(right.kymas) == ["default"], "the own is known", timeout=30
         )
         Looked(wrong).comes_to_be(FeedState.FAILED, f"is the runtime of {CONTROL}/r38, not of {CONTROL}/r39")
     finally:

@@ -46,9 +46,7 @@ def own(module: str) -> str:
 SITUATIONS = {
     "keda": Told("1.4.0", "behind", reason="Action needed: Manifest kyma-system/default-keda"),
     "application-connector": Told(
-        "1.1.7",
-        "ahead",
-        reason="Action needed: Manifest kyma-system/default-application-connector",
+        "1.1.7", "ahead", reason="Action needed: Manifest kyma-system/default-application-connector"
     ),
     "telemetry": Told(
         "1.24.0",
@@ -82,17 +80,10 @@ SITUATIONS = {
         state="Warning",
         reason=f"Action needed: {own('btp-operator')} reports Warning: Secret sap-btp-manager not found",
     ),
-    "eventing": Told(
-        state="Error",
-        source="manager",
-        reason="Pod kyma-system/eventing-manager-",
-    ),
+    "eventing": Told(state="Error", source="manager", reason="Pod kyma-system/eventing-manager-"),
     "transparent-proxy": Told(source="manager", reason="Installed, but not in use: it has no module CR. Create one"),
     "docker-registry": Told(
-        "0.11.0",
-        "behind",
-        reason="0.11.0 installed, 0.14.0 available (3 minors behind)",
-        managed=False,
+        "0.11.0", "behind", reason="0.11.0 installed, 0.14.0 available (3 minors behind)", managed=False
     ),
     "cap-operator": Told(
         "none",

@@ -51,10 +51,7 @@ def test_generated_names_end_with_the_hash_of_their_content() -> None:
         ("helmCharts: [{name: A}]", "helmCharts is not supported"),
         ("generators: [g.yaml]", "generators is not supported"),
         ("transformers: [g.yaml]", "transformers: g.yaml is not a file"),
-        (
-            'transformers: ["{apiVersion: x/v1, kind: Magic, metadata: {name: m}}"]',
-            "Magic is not supported",
-        ),
+        ('transformers: ["{apiVersion: x/v1, kind: Magic, metadata: {name: m}}"]', "Magic is not supported"),
         ("validators: [g.yaml]", "validators is not supported"),
         ("crds: [g.yaml]", "crds is not supported"),
         ("openapi: {path: x}", "openapi is not supported"),

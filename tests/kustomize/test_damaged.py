@@ -59,11 +59,7 @@ def test_damaged_kustomizations_are_built_or_refused(seed: int) -> None:
 @pytest.mark.parametrize(
     ("base", "patch", "words"),
     [
-        (
-            "ports: [{port: 80}, null]",
-            "ports: [{port: 81}]",
-            "spec.ports: an element is not a map with port",
-        ),
+        ("ports: [{port: 80}, null]", "ports: [{port: 81}]", "spec.ports: an element is not a map with port"),
         ("ports: [{port: 80}, 1]", "type: X", "spec.ports: an element is not a map with port: 1"),
         ("ports: [{port: 80}]", "ports: [x]", "spec.ports: an element is not a map with port: 'x'"),
         ("ports: [{port: 80}]", "ports: [{name: x}]", "spec.ports: an element of a patch has no port"),

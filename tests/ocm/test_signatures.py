@@ -29,17 +29,7 @@ from kymatui.ocm import (
     verify,
 )
 from kymatui.ocm.cosign_signatures import read_image_key
-from tests.ocm.components import (
-    NOW,
-    certificate,
-    component,
-    key,
-    pem,
-    public_pem,
-    raw_signature,
-    resource,
-    signed,
-)
+from tests.ocm.components import NOW, certificate, component, key, pem, public_pem, raw_signature, resource, signed
 
 KEYS = Keys(public_key=public_pem())
 DOCUMENT = component(resources=[resource(labels=[{"name": "l", "value": "v", "signing": True}])])

@@ -77,11 +77,7 @@ def test_a_module_that_is_not_signed_as_asked_is_refused_before_anything_is_fetc
         (described(blobs), by_key, "acme.org/module/shop:1.0.0 is not signed"),
         (signed(described(blobs), number=1), by_key, "was not made with this key"),
         (signed(described(blobs)), SignatureOptions(public_key=key, signature="other"), "has no signature 'other'"),
-        (
-            signed(described(blobs)),
-            SignatureOptions(public_key=key, issuer="CN=acme"),
-            "a plain key has no name",
-        ),
+        (signed(described(blobs)), SignatureOptions(public_key=key, issuer="CN=acme"), "a plain key has no name"),
         (signed(described(blobs, version="0.9.0")), by_key, "offers shop 1.0.0, but its component is .* 0.9.0"),
         (signed(described(blobs, name="acme.org/module/other")), by_key, "its component is acme.org/module/other"),
     ):

@@ -29,17 +29,7 @@ from kymatui.engine.jobs.identity import own_identity
 from kymatui.engine.jobs.job_records import JobRecord, of_cluster, unfinished_runtimes
 from kymatui.engine.jobs.journal import JournalMark
 from kymatui.errors import CancelledError
-from tests.domain.builders import (
-    NOW,
-    community_template,
-    deployment,
-    gvk,
-    kyma,
-    report,
-    resource,
-    snapshot,
-    template,
-)
+from tests.domain.builders import NOW, community_template, deployment, gvk, kyma, report, resource, snapshot, template
 
 LINE = "Deployment kyma-system/keda-manager"
 PROD = ClusterName("prod-eu")

@@ -72,10 +72,7 @@ def test_the_screen_and_the_command_have_the_same_word_for_a_state(state: State,
         (Drift(DriftKind.BEHIND, Distance(1, "minor")), "1 minor behind"),
         (Drift(DriftKind.AHEAD, Distance(2, "patch")), "2 patches ahead"),
         (Drift(DriftKind.NEWER_THAN_CHANNEL, Distance(1, "minor")), "newer than channel"),
-        (
-            Drift(DriftKind.AWAITING_WINDOW, window=MaintenanceWindow(1_763_240_400, 1_763_250_000)),
-            "awaits Sat 21:00",
-        ),
+        (Drift(DriftKind.AWAITING_WINDOW, window=MaintenanceWindow(1_763_240_400, 1_763_250_000)), "awaits Sat 21:00"),
         (Drift(DriftKind.AWAITING_WINDOW), "awaiting window"),
         (Drift(DriftKind.ROLLING_OUT), "rolling out"),
         (Drift(DriftKind.UNKNOWN), "unknown"),
@@ -100,11 +97,7 @@ def test_the_source_tells_what_kind_of_module_it_is(more: dict[str, Any], text: 
 
 
 @pytest.mark.parametrize(
-    ("more", "text"),
-    [
-        ({"state_source": StateSource.STATUS}, "status"),
-        ({"state_source": StateSource.NONE}, "–"),
-    ],
+    ("more", "text"), [({"state_source": StateSource.STATUS}, "status"), ({"state_source": StateSource.NONE}, "–")]
 )
 def test_checks_name_the_source_that_decided(more: dict[str, Any], text: str) -> None:
     assert cell("checks", **more)[0] == text

@@ -10,12 +10,7 @@ from msgspec.structs import replace
 from textual.pilot import Pilot
 
 from kymatui.cli.main import main
-from kymatui.engine.sources.component_source import (
-    MANIFEST_TYPE,
-    blob_digest,
-    component_artifact,
-    resource_layer,
-)
+from kymatui.engine.sources.component_source import MANIFEST_TYPE, blob_digest, component_artifact, resource_layer
 from kymatui.ui.application.kymatui_app import KymatuiApp
 from kymatui.ui.connection.component_reader import ComponentReader
 from kymatui.ui.screens.component_screen import ComponentScreen, ContentScreen

@@ -250,11 +250,7 @@ async def test_an_edit_that_was_followed_is_followed_again_and_not_made_twice(mo
         app.shown.command_line.run("resume api-gateway")
         await until(pilot, lambda: bool(app.jobs.all) and app.jobs.all[0].is_over)
         (job,) = app.jobs.all
-        assert (job.title[:8], job.state, job.message) == (
-            "resume: ",
-            JobState.DONE,
-            "api-gateway 3.4.1 is ready",
-        )
+        assert (job.title[:8], job.state, job.message) == ("resume: ", JobState.DONE, "api-gateway 3.4.1 is ready")
 
 
 @pytest.mark.parametrize(

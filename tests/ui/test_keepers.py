@@ -122,8 +122,7 @@ async def delete(person: Person, turn: NextStep) -> None:
 
 
 async def test_in_an_open_cluster_all_is_installed_upgraded_and_deleted_directly(
-    sandbox: ReadySandbox,
-    charts: Site,
+    sandbox: ReadySandbox, charts: Site
 ) -> None:
     options = SessionOptions(str(sandbox.kubeconfig), "open")
     cluster = open_cluster(options)
@@ -369,10 +368,7 @@ def far(sandbox: ReadySandbox) -> Iterator[FleetApp]:
         runtime.delete(read_ref(body))
     config = yaml.safe_load(sandbox.kubeconfig.read_text())
     config["current-context"] = "open"
-    made = [
-        access_secret("far", yaml.safe_dump(config)),
-        kyma((), name="far", namespace="modules"),
-    ]
+    made = [access_secret("far", yaml.safe_dump(config)), kyma((), name="far", namespace="modules")]
     for body in made:
         body["metadata"]["namespace"] = "modules"
         body.pop("status", None)

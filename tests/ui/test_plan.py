@@ -144,10 +144,7 @@ async def test_keys_that_are_off_say_why(pilot: Pilot[Any]) -> None:
         app.clear_notifications()
         await asked.press(key)
         said += [one.message for one in app._notifications]
-    assert said == [
-        "Tick is disabled: no box to tick",
-        "Change options is disabled: no options",
-    ]
+    assert said == ["Tick is disabled: no box to tick", "Change options is disabled: no options"]
 
 
 @pytest.mark.parametrize(

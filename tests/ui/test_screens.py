@@ -80,10 +80,7 @@ VIEWS: list[tuple[tuple[str, ...], list[str]]] = [
     (("slash", *"keda", "escape"), ALL),
     (("slash", "exclamation_mark", *"kyma"), ["docker-registry"]),
     (("slash", "left_square_bracket"), ALL),
-    (
-        ("colon", *"view", "space", *"fast", "enter"),
-        FAST,
-    ),
+    (("colon", *"view", "space", *"fast", "enter"), FAST),
     (("colon", *"sort", "space", *"name:desc", "enter"), ALL[::-1]),
     (("N",), ALL[::-1]),
 ]
@@ -371,15 +368,7 @@ async def test_the_help_lists_every_key_that_has_a_name(pilot: Pilot[Any]) -> No
     app = await ready(pilot)
     assert isinstance(app.screen, FramedScreen)
     labels = {key.label for key in key_help(app.screen, app.screen.name_in_help, app.screen.why_off)}
-    assert {
-        "Show only problems",
-        "Sort by drift",
-        "Compare channels",
-        "Filter",
-        "Quit",
-        "Mark",
-        "Explain",
-    } <= labels
+    assert {"Show only problems", "Sort by drift", "Compare channels", "Filter", "Quit", "Mark", "Explain"} <= labels
 
 
 async def test_every_binding_has_an_id_so_that_it_can_be_remapped() -> None:

@@ -170,10 +170,7 @@ FLEET_PICTURES = {
 
 
 # of many contexts, with keys
-CONTEXT_PICTURES = {
-    "contexts": ("j",),
-    "contexts-matrix": ("v", "V"),
-}
+CONTEXT_PICTURES = {"contexts": ("j",), "contexts-matrix": ("v", "V")}
 
 
 def _keep(name: str, drawn: str) -> None:

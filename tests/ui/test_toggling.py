@@ -242,9 +242,7 @@ async def test_what_somebody_else_changed_meanwhile_is_seen_and_planned_anew(
     await person.sees(PlanScreen)
     place = list(entries(cluster)).index("istio")
     cluster.patch(
-        KYMA,
-        [{"op": "add", "path": f"/spec/modules/{place}/customResourcePolicy", "value": "Ignore"}],
-        PatchKind.JSON,
+        KYMA, [{"op": "add", "path": f"/spec/modules/{place}/customResourcePolicy", "value": "Ignore"}], PatchKind.JSON
     )
     await person.until(
         lambda: "the entry of istio in Kyma kyma-system/default has changed" in text(person.app, "#plan-off")

@@ -16,12 +16,7 @@ from kymatui.actions.components.content_changes import changed_contents, shown_c
 from kymatui.domain.versions.version_diff import ChangeKind, ValueChange, field_changes
 from kymatui.engine.bundles.tar_archives import is_tar, read_tar, unpack
 from kymatui.engine.sources.artifact_store import ArtifactStore, ContentStore
-from kymatui.engine.sources.component_source import (
-    DESCRIPTOR_FILE,
-    MANIFEST_TYPE,
-    blob_digest,
-    component_artifact,
-)
+from kymatui.engine.sources.component_source import DESCRIPTOR_FILE, MANIFEST_TYPE, blob_digest, component_artifact
 from kymatui.errors import RefusedError, RegistryError
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.reading import load_as_json

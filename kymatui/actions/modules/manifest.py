@@ -265,8 +265,7 @@ class ManifestAction:
             applied = self.cluster.apply(proposal.body, force=bool(proposal.owners))
         except ConflictError as error:
             raise OutdatedError(
-                f"another client has changed or deleted {proposal.ref} since the plan",
-                unchanged=True,
+                f"another client has changed or deleted {proposal.ref} since the plan", unchanged=True
             ) from error
         metadata = applied["metadata"]
         return str(metadata.get("uid") or ""), int(metadata.get("generation") or 0)

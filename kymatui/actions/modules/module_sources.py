@@ -108,11 +108,7 @@ def located_chart(source: ModuleSource, blobs: Blobs) -> LoadedChart:
     from kymatui.engine.sources import chart_source
 
     return chart_source.locate_chart(
-        source.chart,
-        blobs,
-        repository=source.repository,
-        version=source.version,
-        links_out=source.follows_links,
+        source.chart, blobs, repository=source.repository, version=source.version, links_out=source.follows_links
     )
 
 

@@ -81,8 +81,7 @@ def read_trust(signers: SignatureOptions) -> Trust:
 
     if not (signers.public_key or signers.roots):
         raise UsageError(
-            "a key or root certificates are required to verify a module",
-            hint="use --public-key FILE or --ca-cert FILE",
+            "a key or root certificates are required to verify a module", hint="use --public-key FILE or --ca-cert FILE"
         )
     key = read_signer_file(signers.public_key, "--public-key") if signers.public_key else b""
     roots = read_signer_file(signers.roots, "--ca-cert") if signers.roots else b""

@@ -176,8 +176,7 @@ class BlobFetcher:
         named = self._is_insecure(where.registry)
         if insecure and self._insecure is not None and not named:
             raise RegistryError(
-                f"{where.registry} has no TLS",
-                hint=f"allow it with --insecure-registry {where.registry}",
+                f"{where.registry} has no TLS", hint=f"allow it with --insecure-registry {where.registry}"
             )
 
         def fetch() -> list[bytes]:

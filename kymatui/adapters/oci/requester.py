@@ -183,8 +183,7 @@ class Requester:
                 return exchange
         except requests.exceptions.SSLError as error:
             raise RegistryUnreachableError(
-                f"no TLS connection to {parts_of(url).netloc}: {innermost_reason(error)}",
-                hint=self._flags.hint,
+                f"no TLS connection to {parts_of(url).netloc}: {innermost_reason(error)}", hint=self._flags.hint
             ) from error
         except (requests.exceptions.RequestException, http.HTTPError, OSError, ValueError) as error:
             dropped = any(isinstance(arg, http.ProtocolError) for arg in (error, *error.args))

@@ -86,9 +86,7 @@ def require_rights(session: Session, toggling: ClusterKymaEdits, proposal: EditP
     if not toggling.may_write(proposal):
         assert proposal.edit is not None
         raise ForbiddenError(
-            f"you may not patch {proposal.edit.kyma} in {session.name}",
-            hint=role_hint(*proposal.command),
-            status=403,
+            f"you may not patch {proposal.edit.kyma} in {session.name}", hint=role_hint(*proposal.command), status=403
         )
 
 

@@ -23,9 +23,7 @@ _LARGEST_META: Final = 16 * 1024 * 1024
 
 def add_component(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "component",
-        metavar="REFERENCE",
-        help="component version: HOST[:PORT][/PATH]//COMPONENT:VERSION",
+        "component", metavar="REFERENCE", help="component version: HOST[:PORT][/PATH]//COMPONENT:VERSION"
     )
 
 
@@ -88,9 +86,7 @@ def add_release(parser: argparse.ArgumentParser) -> None:
         help="the module is in no channel yet: adds a ModuleReleaseMeta with --channel alone",
     )
     group.add_argument(
-        "--legacy",
-        action="store_true",
-        help="legacy ModuleTemplates, one for each channel, with the whole descriptor",
+        "--legacy", action="store_true", help="legacy ModuleTemplates, one for each channel, with the whole descriptor"
     )
 
 

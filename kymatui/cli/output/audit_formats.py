@@ -146,10 +146,7 @@ def as_html(report: AuditReport) -> str:
     header = ("Severity", "Rule", *runtime, "Module", "Finding", "Since", "What to do")
     rows = "\n".join(_row(item, has_runtimes=has_runtimes) for item in report.findings)
     rows = rows or f'<tr><td colspan="{len(header)}">no findings</td></tr>'
-    parts = [
-        f"<p>{html_text(report.kyma or report.no_kyma)}, {stamp(report.taken_at)}</p>",
-        html_rows(header, rows),
-    ]
+    parts = [f"<p>{html_text(report.kyma or report.no_kyma)}, {stamp(report.taken_at)}</p>", html_rows(header, rows)]
     if report.ignored:
         parts.append(f"<p>{format_count(len(report.ignored), 'finding')} ignored.</p>")
     return html_page(f"Audit of {report.cluster}", parts)

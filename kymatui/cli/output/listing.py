@@ -139,11 +139,7 @@ def sorted_entries(listing: Listing[T], by: str) -> list[T]:
         order = sorted(range(len(keys)), key=keys.__getitem__)
         return [listing.entries[place] for place in order]
     column = _column(listing.columns, by)
-    return in_order(
-        listing.entries,
-        lambda entry: column.cell(listing.rows(entry)[0]),
-        descending=column.falls,
-    )
+    return in_order(listing.entries, lambda entry: column.cell(listing.rows(entry)[0]), descending=column.falls)
 
 
 def _column(columns: Sequence[ListColumn[Any]], name: str) -> ListColumn[Any]:

@@ -181,8 +181,7 @@ def judge_findings(
 ) -> AuditReport:
     """Return the report on findings, sorted, with ignored ones apart and a finding for each expired entry."""
     ordered = sorted(
-        findings,
-        key=lambda item: (severity_rank(item.severity), item.rule.id, item.runtime, item.module, item.object),
+        findings, key=lambda item: (severity_rank(item.severity), item.rule.id, item.runtime, item.module, item.object)
     )
     marked = [(finding, find_ignore(finding, ignores, now)) for finding in ordered]
     remaining = [finding for finding, entry in marked if entry is None]

@@ -92,13 +92,7 @@ def _message(row: ModuleRow) -> str:
     return _explained(row, f"{running}, {expected}{words}")
 
 
-_OF_VERSIONS = (
-    AdviceKind.CHANGE_CHANNEL,
-    AdviceKind.REINSTALL,
-    AdviceKind.RESUME,
-    AdviceKind.UPGRADE,
-    AdviceKind.WAIT,
-)
+_OF_VERSIONS = (AdviceKind.CHANGE_CHANNEL, AdviceKind.REINSTALL, AdviceKind.RESUME, AdviceKind.UPGRADE, AdviceKind.WAIT)
 
 
 def _explained(row: ModuleRow, message: str) -> str:

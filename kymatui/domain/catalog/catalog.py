@@ -65,9 +65,7 @@ _REMEMBERED = "row "
 _DEFAULT_NAME = "default"
 _FRESH = 10.0  # seconds until an unchanged row is rebuilt, because grace periods and windows end
 
-__all__ = [
-    "build_catalog",
-]
+__all__ = ["build_catalog"]
 
 
 def build_catalog(
@@ -180,11 +178,7 @@ def _row(subject: ModuleInputs, world: ClusterIndex, now: float, settings: Catal
 
 
 def _assessment(
-    subject: ModuleInputs,
-    presence: Presence,
-    checked: Sequence[CheckedResource],
-    ready: Readiness | None,
-    now: float,
+    subject: ModuleInputs, presence: Presence, checked: Sequence[CheckedResource], ready: Readiness | None, now: float
 ) -> Assessment:
     reported_ready = subject.report is not None and subject.report.state == State.READY
     return assess(

@@ -236,12 +236,7 @@ def _check() -> Schema:
 
 def _object(**properties: Schema) -> Schema:
     """Return an object schema that requires every property and allows no other."""
-    return {
-        "type": "object",
-        "additionalProperties": False,
-        "required": list(properties),
-        "properties": properties,
-    }
+    return {"type": "object", "additionalProperties": False, "required": list(properties), "properties": properties}
 
 
 def _object_of(fields: Mapping[str, JsonField[T]]) -> Schema:

@@ -213,12 +213,7 @@ def _kyma(world: ClusterIndex, rows: Sequence[ModuleRow]) -> Iterator[Problem]:
         yield Problem(Severity.INFO, message, Actor.NOBODY, "", kyma.ref)
     if kyma.channel.lower() == NO_CHANNEL:
         yield Problem(
-            Severity.ERROR,
-            f"{name}: spec.channel is none, which is not a channel",
-            Actor.YOU,
-            "",
-            kyma.ref,
-            EDIT_KYMA,
+            Severity.ERROR, f"{name}: spec.channel is none, which is not a channel", Actor.YOU, "", kyma.ref, EDIT_KYMA
         )
     if kyma.meta.label_is_true(LABEL_SKIP) and not kyma.meta.deleting:  # a deletion ignores the label
         message = f"{name} has the skip label, so lifecycle-manager ignores it"

@@ -182,15 +182,7 @@ class FleetTracker:
     def picture(self, cluster: str, feeds: Mapping[str, Feed], now: float) -> FleetSnapshot:
         malformed = tuple(self._malformed.values())
         return FleetSnapshot(
-            cluster,
-            self._runtimes,
-            self._manifests,
-            self._changes,
-            malformed,
-            feeds,
-            now,
-            self._metas,
-            self._mandatory,
+            cluster, self._runtimes, self._manifests, self._changes, malformed, feeds, now, self._metas, self._mandatory
         )
 
 

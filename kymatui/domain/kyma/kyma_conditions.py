@@ -44,11 +44,7 @@ _MESSAGES: Final = {
 
 
 def kyma_conditions(
-    known: Mapping[KymaCondition, bool | None],
-    before: Iterable[Mapping[str, Any]],
-    *,
-    generation: int,
-    stamp: str,
+    known: Mapping[KymaCondition, bool | None], before: Iterable[Mapping[str, Any]], *, generation: int, stamp: str
 ) -> list[dict[str, Any]]:
     """Return the conditions to write; None means Unknown, and `stamp` is the current time.
 

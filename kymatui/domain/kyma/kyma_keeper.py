@@ -93,9 +93,7 @@ def read_operator(lease: Mapping[str, Any] | None, now: float, is_dead: Callable
 
 
 def find_keeper(
-    written: Iterable[Mapping[str, Any]],
-    workloads: Iterable[Mapping[str, Any]] = (),
-    operator: Operator | None = None,
+    written: Iterable[Mapping[str, Any]], workloads: Iterable[Mapping[str, Any]] = (), operator: Operator | None = None
 ) -> Actor | None:
     """Return what works on a Kyma, None if nothing shows it.
 

@@ -160,12 +160,7 @@ class Reason(Struct, frozen=True):
 
 
 def action_needed(
-    cause: str,
-    severity: Severity,
-    about: ObjectRef | None = None,
-    *,
-    effect: str = "",
-    advice: Advice | None = None,
+    cause: str, severity: Severity, about: ObjectRef | None = None, *, effect: str = "", advice: Advice | None = None
 ) -> Reason:
     """Return a reason that needs a person."""
     return Reason(cause, Actor.YOU, severity, says_waiting=True, about=about, effect=effect, advice=advice)

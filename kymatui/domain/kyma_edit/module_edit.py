@@ -117,12 +117,7 @@ class EditProposal(Struct, frozen=True):
         return self.edit is not None and self.edit.is_empty and not self.refusals
 
 
-def propose_edit(
-    snapshot: Snapshot,
-    toggle: ModuleEdit,
-    now: float,
-    cache: ReadCache | None = None,
-) -> EditProposal:
+def propose_edit(snapshot: Snapshot, toggle: ModuleEdit, now: float, cache: ReadCache | None = None) -> EditProposal:
     """Return the proposal for an edit in a snapshot; `now` is in seconds of the Unix clock.
 
     A caller that proposes several edits passes the same `cache`: a catalog with and one without the edit are built.

@@ -17,13 +17,7 @@ from kymatui.domain.kubernetes.object_meta import GARBAGE_COLLECTION
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kyma_keeper import is_keeper
 from kymatui.domain.kyma.kymas import ModuleReport, ModuleRequest, Policy
-from kymatui.domain.kyma.manifests import (
-    FINALIZER,
-    FINALIZER_MODULE_CR,
-    LABEL_FINALIZER,
-    OLD_FINALIZER,
-    Manifest,
-)
+from kymatui.domain.kyma.manifests import FINALIZER, FINALIZER_MODULE_CR, LABEL_FINALIZER, OLD_FINALIZER, Manifest
 from kymatui.domain.kyma.problems import (
     Actor,
     Advice,

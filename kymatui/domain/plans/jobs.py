@@ -234,8 +234,7 @@ def end_state(error: KymatuiError) -> JobState:
 def blocking_job(job: Job, jobs: Iterable[Job]) -> Job | None:
     """Return the first unfinished earlier job that holds a key of this job."""
     return next(
-        (other for other in jobs if other.number < job.number and not other.is_over and other.keeps & job.keeps),
-        None,
+        (other for other in jobs if other.number < job.number and not other.is_over and other.keeps & job.keeps), None
     )
 
 

@@ -133,10 +133,7 @@ def without_root(files: dict[str, bytes], markers: tuple[str, ...], where: str) 
     tops = sorted({name.partition("/")[0] for name in files if "/" in name})
     roots = [root for root in tops if any(f"{root}/{marker}" in files for marker in markers)]
     if len(roots) > 1:
-        raise SourceError(
-            f"{where} has several folders: {', '.join(roots)}",
-            hint="name one: ARCHIVE//FOLDER",
-        )
+        raise SourceError(f"{where} has several folders: {', '.join(roots)}", hint="name one: ARCHIVE//FOLDER")
     if not roots:
         return files
     inside = f"{roots[0]}/"

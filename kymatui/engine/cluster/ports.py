@@ -170,12 +170,7 @@ class Writes(Protocol):
         False means that something holds it, or that the server does not say. Raises NotFoundError if it does not exist.
         """
         write = Write(
-            WriteVerb.DELETE,
-            ref,
-            dry_run=dry_run,
-            uid=uid,
-            resource_version=resource_version,
-            propagation=propagation,
+            WriteVerb.DELETE, ref, dry_run=dry_run, uid=uid, resource_version=resource_version, propagation=propagation
         )
         return self.write(write, cancel=cancel).get("kind") == "Status" and not dry_run
 

@@ -24,11 +24,7 @@ from kymatui.engine.deletion.managed_deletion import (
 )
 from kymatui.engine.deletion.uninstall_plan import DeletionSteps, UninstallPlan
 from kymatui.engine.inventory.inventory_store import ApplySetStore, InventoryStore
-from kymatui.engine.inventory.managed_resources import (
-    ManagedKinds,
-    ManagedObjects,
-    managed_kinds,
-)
+from kymatui.engine.inventory.managed_resources import ManagedKinds, ManagedObjects, managed_kinds
 from kymatui.engine.inventory.ownership_marks import unmark_patch
 from kymatui.engine.inventory.release_store import ReleaseStore
 from kymatui.engine.jobs.hooks import run_hooks

@@ -18,12 +18,7 @@ from kymatui.engine.cluster.kind_order import is_definition
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.engine.deletion.deletion_state import DeletionState
 from kymatui.engine.deletion.uninstall_plan import UninstallPlan
-from kymatui.engine.inventory.managed_resources import (
-    InstallationClaim,
-    ManagedObject,
-    ManagedObjects,
-    list_instances,
-)
+from kymatui.engine.inventory.managed_resources import InstallationClaim, ManagedObject, ManagedObjects, list_instances
 from kymatui.engine.jobs.wait import CLUSTER_FINALIZERS
 from kymatui.engine.plans.plan import Action, Step
 
@@ -74,8 +69,7 @@ def _without_operator(
     if deleting:
         names = summarize_names(managed_object.ref for managed_object in deleting)
         return replace(
-            state,
-            refusal=f"only the operator finishes the deletion of {names}; wait until they are deleted",
+            state, refusal=f"only the operator finishes the deletion of {names}; wait until they are deleted"
         )
     unknown = [f"it is unknown whether {kind} have finalizers: {reason}" for kind, reason in listed.unknown]
     stay = f"{_counted(held)} stay; only an operator removes their finalizers, so install one before you delete them"

@@ -106,12 +106,7 @@ class ApplySetStore:
                 f"{_ANNOTATIONS}/additional-namespaces": ",".join(elsewhere),
             },
         }
-        return {
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": metadata,
-            "data": {KEY: write_document(inventory)},
-        }
+        return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {KEY: write_document(inventory)}}
 
 
 def _group_kind(ref: ObjectRef) -> str:

@@ -292,11 +292,7 @@ class InstallationClaim(Struct, frozen=True):
 
 
 def list_instances(
-    claim: InstallationClaim,
-    cluster: Cluster,
-    kinds: Sequence[GroupKind],
-    cancel: threading.Event,
-    width: int,
+    claim: InstallationClaim, cluster: Cluster, kinds: Sequence[GroupKind], cancel: threading.Event, width: int
 ) -> ManagedObjects:
     """Return all objects of the kinds, in all namespaces, each with whose it is."""
     bodies = run_for_each(kinds, lambda kind: _list(cluster, *kind), cancel, width)

@@ -94,10 +94,7 @@ def _own_keys(live: Mapping[str, Any], field: str) -> frozenset[str]:
 
 _ATTEMPTS: Final = 5  # retries while controllers write the object's status
 _LABELS: Final = (LABEL_MANAGED_BY,)
-_ANNOTATIONS: Final = (
-    *ANNOTATIONS_OWNED_BY,
-    f"{OPERATOR}/managed-by-reconciler-disclaimer",
-)
+_ANNOTATIONS: Final = (*ANNOTATIONS_OWNED_BY, f"{OPERATOR}/managed-by-reconciler-disclaimer")
 
 
 def is_lifecycle_manager_mark(other: Owner) -> bool:

@@ -63,11 +63,7 @@ def is_deleted_when_done(body: Object) -> bool:
 
 
 def wait_ready(
-    run: Run,
-    refs: Iterable[ObjectRef],
-    seconds: float,
-    vanishing: Collection[ObjectRef] = (),
-    labels: str = "",
+    run: Run, refs: Iterable[ObjectRef], seconds: float, vanishing: Collection[ObjectRef] = (), labels: str = ""
 ) -> None:
     """Wait until all objects are ready. Raises NotReadyError after a permanent failure or the time limit.
 

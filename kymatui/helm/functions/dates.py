@@ -15,14 +15,7 @@ from kymatui.helm.govalues.types import FunctionError, Int32, Int64, go_type, wr
 from kymatui.helm.language.environment import Environment
 
 _DAY: Final = 24 * HOUR
-_SPANS: Final = (
-    (365 * _DAY, "y"),
-    (30 * _DAY, "mo"),
-    (_DAY, "d"),
-    (HOUR, "h"),
-    (MINUTE, "m"),
-    (SECOND, "s"),
-)
+_SPANS: Final = ((365 * _DAY, "y"), (30 * _DAY, "mo"), (_DAY, "d"), (HOUR, "h"), (MINUTE, "m"), (SECOND, "s"))
 
 Time.go_methods = TIME_METHODS
 

@@ -78,7 +78,7 @@ class VersionSet(TypedList):
 
     __slots__ = ()
     go_methods: ClassVar[dict[str, Function]] = {
-        "Has": Function("Has", ("string",), False, lambda versions, name: name in versions),
+        "Has": Function("Has", ("string",), False, lambda versions, name: name in versions)
     }
 
     def __init__(self, items: Iterable[str]) -> None:
@@ -148,11 +148,7 @@ class HelmVersion(_Struct):
     _KubeClientVersion = "v1.35"
 
     def go_tagged(self) -> dict[str, str]:
-        return {
-            "version": self._Version,
-            "go_version": self._GoVersion,
-            "kube_client_version": self._KubeClientVersion,
-        }
+        return {"version": self._Version, "go_version": self._GoVersion, "kube_client_version": self._KubeClientVersion}
 
 
 class Capabilities(_Struct):
@@ -165,10 +161,7 @@ class Capabilities(_Struct):
     _HelmVersion = HelmVersion()
 
     def __init__(
-        self,
-        kube_version: str = KUBE_VERSION,
-        api_versions: Iterable[str] = (),
-        served: Iterable[str] | None = None,
+        self, kube_version: str = KUBE_VERSION, api_versions: Iterable[str] = (), served: Iterable[str] | None = None
     ) -> None:
         """Add `api_versions` to the cluster's API versions (`served`), or to DEFAULT_API_VERSIONS.
 

@@ -174,11 +174,7 @@ def _sort(
 
 
 def _prepare(
-    chart: Chart,
-    values: Mapping[str, Any],
-    check_schema: bool,
-    warnings: Warnings,
-    folder: CodeFolder | None = None,
+    chart: Chart, values: Mapping[str, Any], check_schema: bool, warnings: Warnings, folder: CodeFolder | None = None
 ) -> tuple[ChartNode, dict[str, Any]]:
     """Return the enabled dependencies, and the values of all charts."""
     try:

@@ -38,12 +38,7 @@ _REST_OF_IMAGE: Final = "(:[a-zA-Z0-9_.{}-]*)?(@[a-zA-Z0-9]+([.+_-][a-zA-Z0-9]+)
 
 
 def set_namespace(
-    resources: ResMap,
-    namespace: str,
-    specs: FieldSpecs,
-    *,
-    unset_only: bool = False,
-    subjects: str = DEFAULT_SUBJECTS,
+    resources: ResMap, namespace: str, specs: FieldSpecs, *, unset_only: bool = False, subjects: str = DEFAULT_SUBJECTS
 ) -> None:
     """Set the namespace of all objects that may have one. Raises SourceError for a name collision.
 

@@ -18,11 +18,7 @@ from kymatui.helm.yaml.reading import load_exactly
 DIRECTIVE: Final = "$patch"
 _GONE: Final = object()
 
-_CONTAINER: Final = {
-    "env": ("name",),
-    "volumeMounts": ("mountPath",),
-    "volumeDevices": ("devicePath",),
-}
+_CONTAINER: Final = {"env": ("name",), "volumeMounts": ("mountPath",), "volumeDevices": ("devicePath",)}
 _ELEMENTS: Final[dict[str, dict[str, tuple[str, ...]]]] = {
     "container": {**_CONTAINER, "ports": ("containerPort", "protocol")},
     "ephemeral": dict(_CONTAINER),

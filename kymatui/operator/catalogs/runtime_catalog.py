@@ -153,11 +153,7 @@ class RuntimeCatalog:
         known.catalog_at, known.catalog, known.labels = now, catalog, kyma.meta.labels
 
     def _write(
-        self,
-        runtime: Cluster,
-        writes: CatalogWrites,
-        live: Mapping[ObjectRef, Object],
-        cancel: threading.Event,
+        self, runtime: Cluster, writes: CatalogWrites, live: Mapping[ObjectRef, Object], cancel: threading.Event
     ) -> None:
         errors: list[KymatuiError] = []
 

@@ -224,12 +224,7 @@ class ControllerGroup:
             for controller in running:
                 controller.join(self._limits.gone)
 
-    def _start(
-        self,
-        controller: OperatorController,
-        running: list[RunningController],
-        reported: set[str],
-    ) -> bool:
+    def _start(self, controller: OperatorController, running: list[RunningController], reported: set[str]) -> bool:
         """Start a controller if its kinds are served; return whether it was started."""
         if missing := self._unserved(controller):
             if controller.name not in reported:
@@ -272,11 +267,7 @@ class RunningController:
     """One controller of a group; `shards` is None where the group reconciles all objects."""
 
     def __init__(
-        self,
-        home: Cluster,
-        controller: OperatorController,
-        reports: GroupReports,
-        shards: ShardHolder | None = None,
+        self, home: Cluster, controller: OperatorController, reports: GroupReports, shards: ShardHolder | None = None
     ) -> None:
         self._home = home
         self._controller = controller

@@ -299,10 +299,7 @@ def _container(options: DeploymentOptions) -> Object:
         "ports": [{"name": name, "containerPort": port} for name, port in _ports(options).items()],
         "livenessProbe": _probe("/healthz", 20),
         "readinessProbe": _probe("/readyz", 5),
-        "resources": {
-            "requests": {"cpu": "100m", "memory": "256Mi"},
-            "limits": {"cpu": "2", "memory": "1Gi"},
-        },
+        "resources": {"requests": {"cpu": "100m", "memory": "256Mi"}, "limits": {"cpu": "2", "memory": "1Gi"}},
         "securityContext": {
             "allowPrivilegeEscalation": False,
             "readOnlyRootFilesystem": True,

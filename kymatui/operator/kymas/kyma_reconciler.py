@@ -238,11 +238,7 @@ class KymaPass:
         if (self._kyma.raw.get("spec") or {}).get(SKIP_WINDOWS) is False:
             body["spec"] = {SKIP_WINDOWS: None}
         answer = self._context.home.patch(
-            read_ref(self._kyma.raw),
-            body,
-            PatchKind.MERGE,
-            manager=OPERATOR_FIELD_MANAGER,
-            cancel=self._cancel,
+            read_ref(self._kyma.raw), body, PatchKind.MERGE, manager=OPERATOR_FIELD_MANAGER, cancel=self._cancel
         )
         fresh = read_kyma(answer)
         if isinstance(fresh, Kyma):

@@ -18,14 +18,7 @@ from kymatui.domain.kyma.kymas import Kyma, read_kyma
 from kymatui.domain.kyma.manifests import Manifest, orphan_reason, read_manifest
 from kymatui.domain.kyma.states import State
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Clock, Cluster, Object, PatchKind
-from kymatui.errors import (
-    CancelledError,
-    ClusterError,
-    ConfigurationError,
-    ConflictError,
-    KymatuiError,
-    NotFoundError,
-)
+from kymatui.errors import CancelledError, ClusterError, ConfigurationError, ConflictError, KymatuiError, NotFoundError
 from kymatui.operator.framework.dependency_watches import DependencyWatches
 from kymatui.operator.manifests.manifest_marks import SYNCED_LAYER
 from kymatui.operator.manifests.manifest_status import ManifestStatusDraft

@@ -20,13 +20,7 @@ from kymatui.domain.modules.readiness import klm_manager_state
 from kymatui.domain.ownership import owning_manifest
 from kymatui.engine.cluster.kind_order import is_definition, is_namespace
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Clock, Cluster, Object
-from kymatui.errors import (
-    ConfigurationError,
-    ConflictError,
-    KymatuiError,
-    RegistryError,
-    SourceError,
-)
+from kymatui.errors import ConfigurationError, ConflictError, KymatuiError, RegistryError, SourceError
 from kymatui.operator.framework.applied_copies import AppliedModules
 from kymatui.operator.framework.controller import RequeueIntervals
 from kymatui.operator.framework.dependency_watches import DependencyWatches
@@ -39,11 +33,7 @@ from kymatui.operator.manifests.default_resource import (
     resource_ref,
     stateful_pods,
 )
-from kymatui.operator.manifests.manifest_marks import (
-    REQUIRED_FINALIZERS,
-    SYNCED_LAYER,
-    WORKLOADS,
-)
+from kymatui.operator.manifests.manifest_marks import REQUIRED_FINALIZERS, SYNCED_LAYER, WORKLOADS
 from kymatui.operator.manifests.manifest_pass import ManifestPass
 from kymatui.operator.manifests.manifest_status import (
     CHANGED,

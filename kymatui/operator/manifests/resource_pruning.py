@@ -76,11 +76,7 @@ class ResourcePruning:
     """
 
     def __init__(
-        self,
-        cluster: Cluster,
-        manifest: str,
-        cancel: threading.Event,
-        others: Callable[[], Sequence[object]] = tuple,
+        self, cluster: Cluster, manifest: str, cancel: threading.Event, others: Callable[[], Sequence[object]] = tuple
     ) -> None:
         self._cluster = cluster
         self._manifest = Owner(OwnerKind.LIFECYCLE_MANAGER, manifest)

@@ -15,12 +15,7 @@ from kymatui.domain.kyma.template_index import ReleaseMeta, read_release_meta
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.operator.framework.controller import GONE, KindWatch, RequeueIntervals, Wake
 from kymatui.operator.monitoring.metric_registry import Labels, MetricRegistry
-from kymatui.operator.monitoring.operator_metrics import (
-    KYMA_STATE,
-    MANDATORY_MODULES,
-    MANDATORY_STATE,
-    MODULE_STATE,
-)
+from kymatui.operator.monitoring.operator_metrics import KYMA_STATE, MANDATORY_MODULES, MANDATORY_STATE, MODULE_STATE
 
 KYMA: Final = GroupVersionKind(OPERATOR, "v1beta2", "Kyma")
 MANIFEST: Final = GroupVersionKind(OPERATOR, "v1beta2", "Manifest")

@@ -117,13 +117,7 @@ class LocalClient:
             raise
 
     def list(
-        self,
-        resource: str,
-        *,
-        namespace: str = "",
-        labels: str = "",
-        fields: str = "",
-        version: str | None = None,
+        self, resource: str, *, namespace: str = "", labels: str = "", fields: str = "", version: str | None = None
     ) -> Objects:
         """Return the objects of a namespace ("": of all), each with `kind` and `apiVersion`."""
         query = {"labelSelector": [labels], "fieldSelector": [fields]}
@@ -246,12 +240,7 @@ class LocalClient:
         return "/".join(parts)
 
     def _write(
-        self,
-        method: str,
-        path: str,
-        body: Any,
-        query: Query | None = None,
-        content_type: str = "application/json",
+        self, method: str, path: str, body: Any, query: Query | None = None, content_type: str = "application/json"
     ) -> dict[str, Any]:
         answer: dict[str, Any] = self._ask(
             method,

@@ -248,11 +248,7 @@ class ApplyConflictError(ConflictError):
     def __init__(self, conflicts: list[tuple[Manager, OwnedFields, FieldPath]]) -> None:
         self.conflicts = conflicts
         self.causes = [
-            {
-                "reason": "FieldManagerConflict",
-                "message": f"conflict with {_named(manager)}",
-                "field": show_path(path),
-            }
+            {"reason": "FieldManagerConflict", "message": f"conflict with {_named(manager)}", "field": show_path(path)}
             for manager, _, path in conflicts
         ]
         super().__init__(_message(conflicts), status=409, reason="Conflict")

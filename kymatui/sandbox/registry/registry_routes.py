@@ -50,10 +50,7 @@ def answer_refusal(refusal: RegistryRefusal) -> web.Response:
     """Return the body `{"errors": [{code, message, detail}]}` of the specification."""
     body = {"errors": [{"code": refusal.code, "message": refusal.message, "detail": refusal.detail}]}
     return web.Response(
-        status=refusal.status,
-        body=json.dumps(body).encode(),
-        content_type="application/json",
-        headers=refusal.headers,
+        status=refusal.status, body=json.dumps(body).encode(), content_type="application/json", headers=refusal.headers
     )
 
 

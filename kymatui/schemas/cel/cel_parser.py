@@ -303,8 +303,7 @@ class _Parser:
             raise CelSyntaxError(f"undeclared reference to '{name}' (in container '')", opening)
         arguments = self._arguments()
         return self._as(
-            RESULTS.get(name, DYN),
-            lambda env: _invoke(method, target(env), *(argument(env) for argument in arguments)),
+            RESULTS.get(name, DYN), lambda env: _invoke(method, target(env), *(argument(env) for argument in arguments))
         )
 
     def _field(self, target: Evaluate, field: str, at: int) -> Evaluate:

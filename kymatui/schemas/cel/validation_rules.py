@@ -23,11 +23,7 @@ _KINDS = {
     "FieldValueRequired": "Required",
     "FieldValueDuplicate": "Duplicate",
 }
-_WORDS = {
-    "Invalid": "Invalid value",
-    "Forbidden": "Forbidden",
-    "Required": "Required value",
-}
+_WORDS = {"Invalid": "Invalid value", "Forbidden": "Forbidden", "Required": "Required value"}
 _MOMENTS: dict[str, Callable[[Any], Any]] = {
     "duration": duration,
     "date-time": timestamp,

@@ -7,13 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kymatui.schemas.cel.validation_rules import has_rules, validate_rules
-from kymatui.schemas.objects.schema_constraints import (
-    NOWHERE,
-    UNCHECKED,
-    blocks_rules,
-    validate_lists,
-    validate_schema,
-)
+from kymatui.schemas.objects.schema_constraints import NOWHERE, UNCHECKED, blocks_rules, validate_lists, validate_schema
 from kymatui.schemas.objects.typed_values import ABSENT, same_value
 from kymatui.schemas.types.schema_node import Object, Schema
 from kymatui.schemas.values.field_errors import ApiFieldError, go_text, invalid_value
@@ -23,12 +17,7 @@ _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 
 
 def custom_errors(
-    schema: Schema,
-    obj: Object,
-    old: Object | None,
-    *,
-    scale: Mapping[str, str] | None = None,
-    subresource: str = "",
+    schema: Schema, obj: Object, old: Object | None, *, scale: Mapping[str, str] | None = None, subresource: str = ""
 ) -> list[ApiFieldError]:
     """Return the errors of schema, list keys and CEL rules; unchanged old errors are tolerated.
 

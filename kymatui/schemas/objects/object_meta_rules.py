@@ -6,14 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kymatui.schemas.types.schema_node import Object
-from kymatui.schemas.values.field_errors import (
-    ApiFieldError,
-    forbidden,
-    invalid_value,
-    required,
-    too_long,
-    unsupported,
-)
+from kymatui.schemas.values.field_errors import ApiFieldError, forbidden, invalid_value, required, too_long, unsupported
 from kymatui.schemas.values.name_rules import dns_subdomain, label_value, qualified_name
 
 Errors = list[ApiFieldError]

@@ -303,9 +303,4 @@ def illegal_byte(text: str) -> int:
 
 _Decoder = Callable[[_Run, Schema, Any, _GoPath], Any]
 _TYPES: dict[str, _Decoder] = {"string": _text, "boolean": _boolean, "integer": _integer, "number": _number}
-_FORMATS: dict[str, _Decoder] = {
-    "date-time": _time,
-    "micro-time": _time,
-    "quantity": _quantity,
-    "byte": _bytes,
-}
+_FORMATS: dict[str, _Decoder] = {"date-time": _time, "micro-time": _time, "quantity": _quantity, "byte": _bytes}

@@ -171,12 +171,7 @@ class FleetSession:
         context = self.home.client.transport.connection.namespace
         namespaces = tuple(dict.fromkeys(name for name in (context, "kcp-system", "kyma-system") if name))
         self._feeds.follow(
-            fixed.feed,
-            resource,
-            namespaces=namespaces,
-            decode=decode,
-            only=self._namespace,
-            missing=self._missing,
+            fixed.feed, resource, namespaces=namespaces, decode=decode, only=self._namespace, missing=self._missing
         )
 
     def _missing(self) -> None:

@@ -6,12 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from kymatui.sessions.cluster.completion_cache import (
-    CompletionNames,
-    load_names,
-    save_names,
-    save_session_names,
-)
+from kymatui.sessions.cluster.completion_cache import CompletionNames, load_names, save_names, save_session_names
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.api.client import Client

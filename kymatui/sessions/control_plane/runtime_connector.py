@@ -78,8 +78,7 @@ class RuntimeConnector:
                 client.transport.close()
             if isinstance(error, CancelledError):
                 raise UnreachableError(
-                    f"{self._key[1]} did not answer within {self._timeout:g} s",
-                    hint="ctrl-r retries",
+                    f"{self._key[1]} did not answer within {self._timeout:g} s", hint="ctrl-r retries"
                 ) from None
             raise
         finally:

@@ -9,12 +9,7 @@ from typing import Final
 
 from kymatui.adapters.kube.transport.request_guard import RateGuard, is_silence, require_time
 from kymatui.domain.kubernetes.refs import ObjectRef
-from kymatui.engine.cluster.circuit_breaker import (
-    CircuitBreaker,
-    CircuitState,
-    CircuitTerms,
-    ProbePlaces,
-)
+from kymatui.engine.cluster.circuit_breaker import CircuitBreaker, CircuitState, CircuitTerms, ProbePlaces
 from kymatui.engine.cluster.request_scope import RequestRate
 from kymatui.errors import ClusterError
 

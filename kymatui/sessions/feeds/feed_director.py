@@ -46,12 +46,7 @@ class FeedDirector:
     """
 
     def __init__(
-        self,
-        name: str,
-        arrange: Callable[[], None],
-        pause: Callable[[], float | None],
-        feeds: Feeds,
-        bell: ChangeBell,
+        self, name: str, arrange: Callable[[], None], pause: Callable[[], float | None], feeds: Feeds, bell: ChangeBell
     ) -> None:
         self._arrange = arrange
         self._pause = pause

@@ -44,11 +44,7 @@ class FramedScreen(DisabledKeysScreen[None]):
         Binding("escape", "back", "Back", id="app.back"),
         Binding("left_square_bracket", "history('back')", "Back in history", show=False, id="app.history-back"),
         Binding(
-            "right_square_bracket",
-            "history('forward')",
-            "Forward in history",
-            show=False,
-            id="app.history-forward",
+            "right_square_bracket", "history('forward')", "Forward in history", show=False, id="app.history-forward"
         ),
         Binding("minus", "history('toggle')", "Switch to last view", show=False, id="app.history-toggle"),
         Binding("M", "open('channels')", "Compare channels", show=False, id="app.channels"),

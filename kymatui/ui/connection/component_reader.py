@@ -53,10 +53,7 @@ class ComponentReader:
     """
 
     def __init__(
-        self,
-        registry: str,
-        public_key: str,
-        open_store: Callable[[FetchOptions], ContentStore] = open_registries,
+        self, registry: str, public_key: str, open_store: Callable[[FetchOptions], ContentStore] = open_registries
     ) -> None:
         self._options = FetchOptions().with_registry(registry)
         self._public_key = public_key

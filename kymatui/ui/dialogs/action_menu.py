@@ -45,11 +45,7 @@ class MenuScreen(FirstPaintModal[str | None]):
     ]
 
     def __init__(
-        self,
-        title: str,
-        items: Sequence[MenuItem],
-        words: str = "",
-        later: Awaitable[Sequence[MenuItem]] | None = None,
+        self, title: str, items: Sequence[MenuItem], words: str = "", later: Awaitable[Sequence[MenuItem]] | None = None
     ) -> None:
         super().__init__()
         self._title = title

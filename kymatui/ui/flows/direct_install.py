@@ -141,9 +141,7 @@ async def _choose(
     request = replace(
         first,
         source=replace(
-            first.source,
-            version=chosen.get("version", first.source.version),
-            keeps_values=chosen["resource"] == _KEEP,
+            first.source, version=chosen.get("version", first.source.version), keeps_values=chosen["resource"] == _KEEP
         ),
         policy=Policy.IGNORE if chosen["resource"] == _IGNORE else Policy.CREATE_AND_DELETE,
         prune_definitions=chosen.get("definitions") == _DELETE,
@@ -184,10 +182,7 @@ def _resource(standing: InstallStatus) -> Question:
 
 
 def _definitions() -> Question:
-    options = (
-        ChoiceOption(_KEEP, "keep them"),
-        ChoiceOption(_DELETE, "delete them", "and all objects of these kinds"),
-    )
+    options = (ChoiceOption(_KEEP, "keep them"), ChoiceOption(_DELETE, "delete them", "and all objects of these kinds"))
     return Question("definitions", "CRDs not in the new version", options, _KEEP)
 
 
@@ -240,12 +235,7 @@ async def _plan(
 
 
 def start_install_job(
-    app: FlowApp,
-    directing: InstallAction,
-    plan: Plan,
-    request: InstallRequest,
-    again: JobRestart,
-    installed: str = "",
+    app: FlowApp, directing: InstallAction, plan: Plan, request: InstallRequest, again: JobRestart, installed: str = ""
 ) -> None:
     """Start the job of a plan; `installed` is the previous version."""
     name = plan.bundle.name

@@ -20,7 +20,7 @@ class LogsScreen(FramedScreen):
     """Screen with one pane of logs; escape clears the search, then the filter, then closes it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ampersand", "command('filter ')", "Filter lines", key_display="&", id="logs.filter"),
+        Binding("ampersand", "command('filter ')", "Filter lines", key_display="&", id="logs.filter")
     ]
 
     name_in_help: ClassVar[str] = "Logs"

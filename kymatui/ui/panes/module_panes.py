@@ -49,11 +49,7 @@ from kymatui.ui.widgets.row_table import RowTable
 
 SIDE_BY_SIDE = {"declared": "declared", "observed": "observed", "reported": "reported by"}
 CONDITIONS = {"manifest-says": "conditions of the Manifest", "resource-says": "conditions of the module CR"}
-BELOW = {
-    "tail": "newest events",
-    "resources": "resources, worst first",
-    "evidence": "evidence for the version",
-}
+BELOW = {"tail": "newest events", "resources": "resources, worst first", "evidence": "evidence for the version"}
 
 
 class OverviewPane(Pane):

@@ -27,7 +27,7 @@ class Pane(Vertical):
     """Tab that is created when it is first opened, and drawn only while visible."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("l", "logs", "Logs of the line, or of the manager", show=False, id="module.logs"),
+        Binding("l", "logs", "Logs of the line, or of the manager", show=False, id="module.logs")
     ]
 
     TITLE: ClassVar[str] = ""

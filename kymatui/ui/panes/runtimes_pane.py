@@ -276,18 +276,13 @@ def fleet_notice(
     feed = fleet.feeds.get(KYMA_FEED)
     if fleet.runtimes:
         return TableNotice(
-            "Nothing matches",
-            f"{format_count(len(fleet.runtimes), 'runtime')} hidden.",
-            "esc clears the filter",
+            "Nothing matches", f"{format_count(len(fleet.runtimes), 'runtime')} hidden.", "esc clears the filter"
         )
     if feed is None or feed.state is FeedState.SYNCING:
         return TableNotice("Loading …", "Listing the Kymas of the control plane.", tone="processing")
     words = {
         FeedState.ABSENT: ("No Kyma on this cluster", "choose a control plane with --kcp-context"),
-        FeedState.FORBIDDEN: (
-            "Not allowed to list Kymas",
-            "`kymatui rights` prints the Role that allows it",
-        ),
+        FeedState.FORBIDDEN: ("Not allowed to list Kymas", "`kymatui rights` prints the Role that allows it"),
     }
     if feed.state is FeedState.FAILED:
         return failed_notice(feed, "The control plane does not answer")

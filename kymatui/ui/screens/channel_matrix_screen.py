@@ -26,7 +26,7 @@ class ChannelMatrixScreen(ListScreen):
     """Matrix of versions by channel, with the distance from the Kyma's own channel."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+z", "differences", "Show only differences", id="channels.differences"),
+        Binding("ctrl+z", "differences", "Show only differences", id="channels.differences")
     ]
 
     name_in_help: ClassVar[str] = "Channels"

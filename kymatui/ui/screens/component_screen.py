@@ -114,7 +114,7 @@ class ComponentScreen(_ReadingScreen):
     """Descriptor, resources, signatures and templates of a component, as `kymatui bundle show` prints them."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "descriptor", "YAML of the descriptor", id="component.descriptor"),
+        Binding("y", "descriptor", "YAML of the descriptor", id="component.descriptor")
     ]
 
     name_in_help: ClassVar[str] = "Component"

@@ -30,7 +30,7 @@ class ProblemsScreen(ListScreen):
     """Problems of the catalog and of the connection, worst first."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("l", "logs", "Logs of the module's manager", show=False, id="problems.logs"),
+        Binding("l", "logs", "Logs of the module's manager", show=False, id="problems.logs")
     ]
 
     name_in_help: ClassVar[str] = "Problems"

@@ -36,9 +36,7 @@ def _theme(name: str, colours: str, states: str, *, dark: bool = True, **more: A
 
 
 DARK = _theme(
-    "dark",
-    "#5aa9e6 #7fc8a9 #f2a65a #6fcf97 #f2c94c #f2777a #d7dee8 #10151c #161d26 #202a36",
-    "#f2a65a #b794f6",
+    "dark", "#5aa9e6 #7fc8a9 #f2a65a #6fcf97 #f2c94c #f2777a #d7dee8 #10151c #161d26 #202a36", "#f2a65a #b794f6"
 )
 LIGHT = _theme(
     "light",
@@ -54,14 +52,10 @@ HIGH_CONTRAST = _theme(
 )
 # Okabe and Ito's palette: distinct with every common form of colour blindness
 COLOUR_BLIND = _theme(
-    "colour-blind",
-    "#56b4e9 #35b79a #cc79a7 #56b4e9 #f0e442 #e69f00 #e6e6e6 #121212 #1a1a1a #262626",
-    "#cc79a7 #35b79a",
+    "colour-blind", "#56b4e9 #35b79a #cc79a7 #56b4e9 #f0e442 #e69f00 #e6e6e6 #121212 #1a1a1a #262626", "#cc79a7 #35b79a"
 )
 MONO = _theme(
-    "mono",
-    "#d0d0d0 #b0b0b0 #ffffff #e0e0e0 #ffffff #ffffff #d0d0d0 #101010 #181818 #282828",
-    "#ffffff #b0b0b0",
+    "mono", "#d0d0d0 #b0b0b0 #ffffff #e0e0e0 #ffffff #ffffff #d0d0d0 #101010 #181818 #282828", "#ffffff #b0b0b0"
 )
 
 # The terminal's own sixteen colours

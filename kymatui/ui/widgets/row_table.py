@@ -25,17 +25,7 @@ from kymatui.ui.viewmodels.columns import GAP, ColumnGrid
 from kymatui.ui.viewmodels.display_text import fit_to_width
 from kymatui.ui.viewmodels.row_list import EMPTY, Row, RowLines, RowList
 
-TONES = (
-    "ready",
-    "processing",
-    "warning",
-    "error",
-    "deleting",
-    "unmanaged",
-    "muted",
-    "strong",
-    "accent",
-)
+TONES = ("ready", "processing", "warning", "error", "deleting", "unmanaged", "muted", "strong", "accent")
 
 
 class OfTable(Message):

@@ -223,11 +223,7 @@ print(json.dumps({"apiVersion": info["apiVersion"], "kind": "ExecCredential", "s
     ],
 )
 def test_a_plugin_gets_the_terminal_that_its_mode_asks_for(
-    mode: str | None,
-    has_terminal: bool,
-    expected: list[Any],
-    tmp_path: Path,
-    front_end: FrontEnd,
+    mode: str | None, has_terminal: bool, expected: list[Any], tmp_path: Path, front_end: FrontEnd
 ) -> None:
     reading, writing = os.pipe()
     os.write(writing, b"typed\n")

@@ -15,16 +15,7 @@ from kymatui.adapters.kube.watch.watch import Watch
 from kymatui.adapters.kube.watch.watch_cache import ChangeBell, Store
 from kymatui.adapters.kube.watch.watch_reader import WatchSubject, WatchTiming
 from kymatui.domain.snapshot.snapshots import Feed, FeedState
-from tests.adapters.clusters import (
-    Cluster,
-    Collection,
-    Exchange,
-    bookmark,
-    eventually,
-    serving,
-    status_body,
-    transport,
-)
+from tests.adapters.clusters import Cluster, Collection, Exchange, bookmark, eventually, serving, status_body, transport
 
 NAME = "things.example.com"
 THING = ApiResource("example.com", "v1", "Thing", "things", True, ("get", "list", "watch"))

@@ -176,10 +176,7 @@ def test_config_layers(text: str, expected: dict[str, Any]) -> None:
         ("configs: [{overrides: a=1}]", r"configs\[0\] has no name"),
         ("configs: [{name: a, overrides: {a: 1}}]", "overrides is not a string"),
         ("configs: [{name: a, overrides: 'a[-1]=1'}]", r"configs\[0\]: overrides: "),
-        (
-            "configs: [{name: a, clientConfig: 'CreateNamespace=5'}]",
-            "CreateNamespace is 5, expected true or false",
-        ),
+        ("configs: [{name: a, clientConfig: 'CreateNamespace=5'}]", "CreateNamespace is 5, expected true or false"),
         ("configs: [{name: a, clientConfig: 'Namespace=true'}]", "Namespace is true, expected text"),
         ("configs: [{name: a, clientConfig: 'Timeout=5m'}]", "Timeout is '5m', expected a whole number"),
         ("configs: [{name: a, clientConfig: 'Timeout=true'}]", "expected a whole number"),

@@ -76,10 +76,7 @@ def test_a_rendering_ends_at_its_deadline_while_values_are_validated(monkeypatch
     monkeypatch.setattr(steps, "MOST_STEPS", 10_000_000)
     ticks = itertools.count()
     chart = Chart.from_files(
-        {
-            "Chart.yaml": "apiVersion: v2\nname: web\nversion: 1.0.0",
-            "values.schema.json": json.dumps(doubling("allOf")),
-        }
+        {"Chart.yaml": "apiVersion: v2\nname: web\nversion: 1.0.0", "values.schema.json": json.dumps(doubling("allOf"))}
     )
     environment = Environment(limits=Limits(seconds=5), monotonic=lambda: float(next(ticks)))
     with pytest.raises(LimitError, match="took more than 5 seconds"):

@@ -53,10 +53,7 @@ def test_whole_numbers_of_set_are_int64_and_those_of_json_floats() -> None:
         ("a,b=1", 'failed parsing --set data: key "a" has no value (cannot end with ,)'),
         ("a.=1", 'failed parsing --set data: key map "a" has no value'),
         ("a[-1]=1", "failed parsing --set data: negative -1 index not allowed"),
-        (
-            "a[x]=1",
-            'failed parsing --set data: error parsing index: strconv.Atoi: parsing "x": invalid syntax',
-        ),
+        ("a[x]=1", 'failed parsing --set data: error parsing index: strconv.Atoi: parsing "x": invalid syntax'),
         ("a[70000]=1", "failed parsing --set data: index of 70000 is greater than maximum supported index of 65536"),
         ("a={x", "failed parsing --set data: list must terminate with '}'"),
         ("a[0]x=1", "failed parsing --set data: unexpected data at end of array index: ['x']"),

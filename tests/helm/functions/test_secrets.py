@@ -88,10 +88,7 @@ def test_aes_comes_back() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "label", "type_"),
-    [
-        ("ecdsa", "EC", ec.EllipticCurvePrivateKey),
-        ("ed25519", "", ed25519.Ed25519PrivateKey),
-    ],
+    [("ecdsa", "EC", ec.EllipticCurvePrivateKey), ("ed25519", "", ed25519.Ed25519PrivateKey)],
 )
 def test_private_keys(kind: str, label: str, type_: type) -> None:
     text = gen_private_key(kind)

@@ -42,7 +42,7 @@ def render(
             "Values": Values(copy.deepcopy(VALUES if values is None else values)),
             "Release": {"Name": "rel", "Namespace": "ns", "IsInstall": True, "Revision": 1, "Service": "Helm"},
             "Template": Values({"Name": FILE, "BasePath": "c/templates"}),
-        },
+        }
     )
     templates = TemplateSet.parse({FILE: template, **(files or {})}, functions or {})
     return templates.execute(FILE, root, environment or Environment())

@@ -164,8 +164,7 @@ def test_an_apostrophe_is_escaped_in_double_quotes(text: str, value: Any) -> Non
 
 
 @pytest.mark.parametrize(
-    ("text", "value"),
-    [("{k:}", {"k:": None}), ("[a:, b]", ["a:", "b"]), ("[]: v", []), ("{a:{}}", None)],
+    ("text", "value"), [("{k:}", {"k:": None}), ("[a:, b]", ["a:", "b"]), ("[]: v", []), ("{a:{}}", None)]
 )
 def test_flow_collections_that_libyaml_reads_otherwise(text: str, value: Any) -> None:
     if value is None:

@@ -46,12 +46,7 @@ REFUSED: list[tuple[dict[str, str], str, Obj, str]] = [
         'services "a" is forbidden: exceeded quota: q, '
         "requested: services.nodeports=1, used: services.nodeports=0, limited: services.nodeports=0",
     ),
-    (
-        {"requests.cpu": "1"},
-        "pods",
-        pod(),
-        'pods "p" is forbidden: failed quota: q: must specify requests.cpu for: c',
-    ),
+    ({"requests.cpu": "1"}, "pods", pod(), 'pods "p" is forbidden: failed quota: q: must specify requests.cpu for: c'),
     (
         {"requests.cpu": "1"},
         "pods",

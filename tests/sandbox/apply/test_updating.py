@@ -129,11 +129,7 @@ def thing(**fields: Any) -> Obj:
 def test_lists_are_owned_by_item_by_value_or_as_a_whole() -> None:
     obj = apply_object(CUSTOM, None, thing(set=["a"], map=[{"k": "x", "v": 1}], whole=["q"]), "m", 0)
     assert owners(obj) == {
-        "m": {
-            "f:map": {'k:{"k":"x"}': {".": {}, "f:k": {}, "f:v": {}}},
-            "f:set": {'v:"a"': {}},
-            "f:whole": {},
-        }
+        "m": {"f:map": {'k:{"k":"x"}': {".": {}, "f:k": {}, "f:v": {}}}, "f:set": {'v:"a"': {}}, "f:whole": {}}
     }
 
 

@@ -40,8 +40,7 @@ def family(living: Living) -> None:
 
 
 @pytest.mark.parametrize(
-    ("policy", "left"),
-    [("Background", []), ("Foreground", []), ("Orphan", ["child", "grandchild"])],
+    ("policy", "left"), [("Background", []), ("Foreground", []), ("Orphan", ["child", "grandchild"])]
 )
 def test_what_becomes_of_dependents(living: Living, policy: str, left: list[str]) -> None:
     family(living)
@@ -167,11 +166,7 @@ def test_a_namespace_that_cannot_go_says_what_remains_and_why(living: Living) ->
     conditions = {c["type"]: c for c in living.status("namespaces", "shop", "")["conditions"]}
     told = {k: (c["status"], c["reason"], c["message"]) for k, c in conditions.items()}
     assert told == {
-        "NamespaceDeletionDiscoveryFailure": (
-            "False",
-            "ResourcesDiscovered",
-            "All resources successfully discovered",
-        ),
+        "NamespaceDeletionDiscoveryFailure": ("False", "ResourcesDiscovered", "All resources successfully discovered"),
         "NamespaceDeletionGroupVersionParsingFailure": (
             "False",
             "ParsedGroupVersions",

@@ -79,11 +79,7 @@ BAD: list[tuple[str, Obj, list[str]]] = [
         {"spec": {"hard": {"pods": "1.5"}}},
         ['spec.hard[pods]: Invalid value: "1500m": must be an integer'],
     ),
-    (
-        "ResourceQuota",
-        {"spec": {"scopes": ["Nope"]}},
-        ['spec.scopes: Invalid value: ["Nope"]: unsupported scope'],
-    ),
+    ("ResourceQuota", {"spec": {"scopes": ["Nope"]}}, ['spec.scopes: Invalid value: ["Nope"]: unsupported scope']),
     (
         "LimitRange",
         {"spec": {"limits": [{"type": "Container", "min": {"cpu": "2"}, "max": {"cpu": "1"}}]}},
@@ -157,10 +153,7 @@ BAD: list[tuple[str, Obj, list[str]]] = [
     (
         "ControllerRevision",
         {"revision": -1},
-        [
-            "revision: Invalid value: -1: must be greater than or equal to 0",
-            "data: Required value: data is mandatory",
-        ],
+        ["revision: Invalid value: -1: must be greater than or equal to 0", "data: Required value: data is mandatory"],
     ),
     ("ReplicationController", {"spec": {}}, ["spec.selector: Required value", "spec.template: Required value"]),
     (

@@ -43,12 +43,7 @@ class ConnectionPool:
         self._direct: HTTPConnectionPool | None = None if manager.proxy else manager.connection_from_url(server)
 
     def request(
-        self,
-        method: str,
-        target: str,
-        body: bytes | None,
-        headers: Mapping[str, str],
-        timeout: tuple[float, float],
+        self, method: str, target: str, body: bytes | None, headers: Mapping[str, str], timeout: tuple[float, float]
     ) -> BaseHTTPResponse:
         """Send one request without retries and leave the body unread; `target` is path and query.
 

@@ -97,9 +97,7 @@ class ConnectionFacts(Struct, frozen=True):
 
 
 def connection_facts(
-    kubeconfig: str = "",
-    context: str = "",
-    overrides: AccessOverrides = NO_OVERRIDES,
+    kubeconfig: str = "", context: str = "", overrides: AccessOverrides = NO_OVERRIDES
 ) -> ConnectionFacts:
     """Return what a connection to a context is made from on disk; tokens, keys and passwords as digests only.
 

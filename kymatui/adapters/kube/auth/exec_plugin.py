@@ -167,10 +167,7 @@ def _failed(command: str, reason: str) -> ConfigurationError:
 
 
 def _run_process(
-    login: Login,
-    command: Sequence[str],
-    environment: Mapping[str, str],
-    has_terminal: bool,
+    login: Login, command: Sequence[str], environment: Mapping[str, str], has_terminal: bool
 ) -> PluginResult | None:
     process = subprocess.Popen(  # noqa: S603 (the user's own kubeconfig names it, as for every Kubernetes client)
         command,

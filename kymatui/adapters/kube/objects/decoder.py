@@ -11,12 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
-from kymatui.adapters.http.response_body import (
-    LIST_SECONDS,
-    MOST_EMPTY_PAGES,
-    MOST_OBJECTS,
-    MOST_PAGES,
-)
+from kymatui.adapters.http.response_body import LIST_SECONDS, MOST_EMPTY_PAGES, MOST_OBJECTS, MOST_PAGES
 from kymatui.adapters.kube.objects.envelope import (
     FieldError,
     check_envelope,

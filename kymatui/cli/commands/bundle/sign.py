@@ -26,9 +26,7 @@ from kymatui.sessions.registries import open_registries
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "reference",
-        metavar="REFERENCE",
-        help="HOST[:PORT][/PATH]//COMPONENT:VERSION; an image with --cosign",
+        "reference", metavar="REFERENCE", help="HOST[:PORT][/PATH]//COMPONENT:VERSION; an image with --cosign"
     )
     add_private_key(parser)
     parser.add_argument("--signature", default="", metavar="NAME", help="name of the new signature")

@@ -18,9 +18,7 @@ from kymatui.sessions.registries import open_registries
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "reference",
-        metavar="REFERENCE",
-        help="HOST[:PORT][/PATH]//COMPONENT:VERSION; an image with --cosign",
+        "reference", metavar="REFERENCE", help="HOST[:PORT][/PATH]//COMPONENT:VERSION; an image with --cosign"
     )
     parser.add_argument("--cosign", action="store_true", help="verify an image that was signed with cosign and a key")
     parser.add_argument(

@@ -20,15 +20,7 @@ from kymatui.cli.output.listing import Listing, ListPrinter
 from kymatui.cli.output.printing import print_line
 from kymatui.domain.catalog.catalog_json import unknown_json
 from kymatui.domain.fleet.clusters import FleetCluster, InstalledVersions, installed_versions
-from kymatui.domain.fleet.runtimes import (
-    GROUPS,
-    Fleet,
-    Runtime,
-    VersionCounts,
-    group_name,
-    version_matrix,
-    worst_first,
-)
+from kymatui.domain.fleet.runtimes import GROUPS, Fleet, Runtime, VersionCounts, group_name, version_matrix, worst_first
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.kyma.states import State
 from kymatui.domain.snapshot.missing_lists import UnknownFact

@@ -24,15 +24,7 @@ from kymatui.cli.session_arguments import open_configured_session, session_optio
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
-from kymatui.domain.rights import (
-    ACTIONS,
-    CATALOG,
-    LIST_VERBS,
-    GrantedRequest,
-    Subject,
-    role_manifests,
-    role_rules,
-)
+from kymatui.domain.rights import ACTIONS, CATALOG, LIST_VERBS, GrantedRequest, Subject, role_manifests, role_rules
 from kymatui.domain.snapshot.cluster_index import KYMA_FEED, RELEASE_FEED
 from kymatui.domain.snapshot.snapshots import CATALOG_FEED, FeedState, is_namespaced_feed
 from kymatui.engine.cluster.concurrency import run_for_each

@@ -84,13 +84,7 @@ def _json(backup: BackupInfo) -> dict[str, Any]:
 
 
 def _restore(context: CommandContext) -> int:
-    from kymatui.actions.restore import (
-        Restoration,
-        find_deletion,
-        plan_restoration,
-        read_recorded,
-        restoration_item,
-    )
+    from kymatui.actions.restore import Restoration, find_deletion, plan_restoration, read_recorded, restoration_item
     from kymatui.adapters.files import backups
 
     args, cluster = context.args, context.cluster

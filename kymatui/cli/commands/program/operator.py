@@ -19,12 +19,7 @@ from kymatui.domain.kubernetes.object_meta import LABEL_SKIP
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.domain.plans.cluster_target import ClusterTarget
-from kymatui.errors import (
-    ClusterError,
-    ConfigurationError,
-    PartlyDoneError,
-    UnknownNameError,
-)
+from kymatui.errors import ClusterError, ConfigurationError, PartlyDoneError, UnknownNameError
 from kymatui.operator.manifest_context import connection_namespace, connection_target, open_manifest_context
 from kymatui.operator.manifests.controller import ManifestReconciler, manifest_kind
 from kymatui.operator.manifests.standalone_context import StandaloneContext

@@ -92,9 +92,7 @@ def configure_deployment(parser: argparse.ArgumentParser, *, upgrade: bool = Fal
         help="add a ServiceMonitor, with which a Prometheus Operator scrapes; needs --metrics-from",
     )
     parser.add_argument(
-        "--prometheus-rule",
-        action="store_true",
-        help="add a PrometheusRule: operator down, Kymas in Error, …",
+        "--prometheus-rule", action="store_true", help="add a PrometheusRule: operator down, Kymas in Error, …"
     )
 
 

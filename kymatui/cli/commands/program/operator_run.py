@@ -215,10 +215,7 @@ def _configure_run(parser: argparse.ArgumentParser) -> None:
     configure_fetching(parser)
     group = parser.add_argument_group("intervals")
     group.add_argument(
-        "--interval",
-        type=read_duration,
-        metavar="DURATION",
-        help="value for all of the following intervals, e.g. 1s",
+        "--interval", type=read_duration, metavar="DURATION", help="value for all of the following intervals, e.g. 1s"
     )
     for name, states in _INTERVALS.items():
         defaults = _DEFAULTS.get(_BY_CONTROLLER.get(name, name), RequeueIntervals())

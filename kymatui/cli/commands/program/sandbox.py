@@ -36,9 +36,7 @@ def _configure_up(parser: argparse.ArgumentParser) -> None:
         "--viewer-token", default="", metavar="T", help="token of a user in group viewers without permissions"
     )
     parser.add_argument(
-        "--clusters",
-        metavar="NAMES",
-        help="names of the clusters, e.g. kcp,skr (default: sandbox; with --fleet: kcp)",
+        "--clusters", metavar="NAMES", help="names of the clusters, e.g. kcp,skr (default: sandbox; with --fleet: kcp)"
     )
     parser.add_argument("--empty", action="store_true", help="start without sample objects")
     parser.add_argument(

@@ -102,10 +102,7 @@ def _show_fleet(args: argparse.Namespace, switch: Callable[[OtherView], None]) -
         return _open_fleet(replace(options, control=replace(chosen, read_only=shut)))
 
     contexts = KubeContexts(
-        lambda: replace(options.control, read_only=forced.read_only),
-        settings,
-        open_context,
-        reopen=connect,
+        lambda: replace(options.control, read_only=forced.read_only), settings, open_context, reopen=connect
     )
     return show(args, settings, connect, options.control, contexts, view="fleet", switch=switch)
 

@@ -80,13 +80,7 @@ def gen_signed(
 
 
 def gen_signed_with_key(
-    environment: Environment,
-    name: str,
-    addresses: Any,
-    hosts: Any,
-    days: int,
-    authority: Certificate,
-    key: str,
+    environment: Environment, name: str, addresses: Any, hosts: Any, days: int, authority: Certificate, key: str
 ) -> Certificate:
     own = _given_key(key)
     issuer, signer = _authority(authority)
@@ -311,11 +305,7 @@ def _issuer_identifier(issuer: x509.Certificate | None) -> bytes | None:
 
 PrivateKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey | dsa.DSAPrivateKey
 
-_KINDS: Final[dict[str, type]] = {
-    "RSA": rsa.RSAPrivateKey,
-    "EC": ec.EllipticCurvePrivateKey,
-    "DSA": dsa.DSAPrivateKey,
-}
+_KINDS: Final[dict[str, type]] = {"RSA": rsa.RSAPrivateKey, "EC": ec.EllipticCurvePrivateKey, "DSA": dsa.DSAPrivateKey}
 _PEM: Final = re.compile(
     rb"-----BEGIN (?P<label>[^\r\n]*?)-----[ \t]*\r?\n(?P<headers>(?:[^\r\n:]+:[^\r\n]*\r?\n){1,50}\r?\n)?"
     rb"(?P<body>[A-Za-z0-9+/=\s]*?)-----END (?P=label)-----"

@@ -190,9 +190,7 @@ class HttpServer:
         if response.stream is not None:
             return await self._write_stream(incoming, response, response.stream)
         return web.Response(
-            status=response.status,
-            body=response.body if incoming.method != "HEAD" else b"",
-            headers=_headers(response),
+            status=response.status, body=response.body if incoming.method != "HEAD" else b"", headers=_headers(response)
         )
 
     async def _misbehave(self, incoming: web.BaseRequest, outcome: FaultOutcome) -> web.StreamResponse | None:

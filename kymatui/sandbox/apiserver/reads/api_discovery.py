@@ -167,11 +167,7 @@ def _rows(resource: ServedResource) -> list[Object]:
 
 
 def _subresource_row(resource: ServedResource, sub: Subresource) -> Object:
-    row: Object = {
-        "name": f"{resource.name}/{sub.name}",
-        "singularName": "",
-        "namespaced": resource.namespaced,
-    }
+    row: Object = {"name": f"{resource.name}/{sub.name}", "singularName": "", "namespaced": resource.namespaced}
     if sub.version:
         row["group"], row["version"] = sub.group, sub.version
     return {**row, "kind": sub.kind, "verbs": list(sub.verbs)}
@@ -204,11 +200,7 @@ def _aggregated_row(resource: ServedResource) -> Object:
         row["categories"] = list(resource.categories)
     if resource.subresources:
         row["subresources"] = [
-            {
-                "subresource": sub.name,
-                "responseKind": _sub_kind(resource, sub),
-                "verbs": sorted(sub.verbs),
-            }
+            {"subresource": sub.name, "responseKind": _sub_kind(resource, sub), "verbs": sorted(sub.verbs)}
             for sub in resource.subresources.values()
         ]
     return row

@@ -76,12 +76,7 @@ class Admission:
         for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"):
             if not any(_tolerates(toleration, key) for toleration in tolerations):
                 tolerations.append(
-                    {
-                        "key": key,
-                        "operator": "Exists",
-                        "effect": "NoExecute",
-                        "tolerationSeconds": _TOLERATED_SECONDS,
-                    }
+                    {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": _TOLERATED_SECONDS}
                 )
         self._priority(obj, spec)
 

@@ -18,15 +18,7 @@ from kymatui.schemas.values.quantity import amount, canonical
 QUOTAS = "resourcequotas"
 Usage = dict[str, Fraction]
 _PLAIN = frozenset(
-    (
-        "configmaps",
-        "persistentvolumeclaims",
-        "pods",
-        "replicationcontrollers",
-        QUOTAS,
-        "secrets",
-        "services",
-    )
+    ("configmaps", "persistentvolumeclaims", "pods", "replicationcontrollers", QUOTAS, "secrets", "services")
 )
 """Resources that quotas also count by their bare names."""
 _COMPUTED = ("cpu", "memory", "ephemeral-storage")

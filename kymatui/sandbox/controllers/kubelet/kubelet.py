@@ -158,11 +158,7 @@ class Kubelet:
         if inits:
             status["initContainerStatuses"] = [waiting(c, "PodInitializing") for c in inits]
         conditions = pod_conditions(
-            scheduled=False,
-            initialized=not inits,
-            ready=False,
-            unready=names,
-            uninitialized=[c["name"] for c in inits],
+            scheduled=False, initialized=not inits, ready=False, unready=names, uninitialized=[c["name"] for c in inits]
         )
         self._write(pod, status, conditions)
         return self._context.pace.start

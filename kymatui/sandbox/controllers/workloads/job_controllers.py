@@ -210,11 +210,7 @@ class JobController:
         pods = self._pods(job)
         active = [p for p in pods if is_active(p)]
         known = latest.get("status") or {}
-        status: Obj = {
-            "active": len(active),
-            "succeeded": _count(pods, "Succeeded"),
-            "failed": _count(pods, "Failed"),
-        }
+        status: Obj = {"active": len(active), "succeeded": _count(pods, "Succeeded"), "failed": _count(pods, "Failed")}
         status = {k: v for k, v in status.items() if v}
         status["ready"] = sum(is_ready(p) for p in active)
         status["terminating"] = sum(is_terminating(p) for p in pods)

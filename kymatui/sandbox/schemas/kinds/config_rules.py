@@ -10,14 +10,7 @@ from kymatui.sandbox.schemas.pods.pod_rules import PROTOCOLS, validate_port_or_n
 from kymatui.schemas.objects.object_meta_rules import immutable, one_of, validate_labels
 from kymatui.schemas.objects.typed_decoding import json_type
 from kymatui.schemas.types.schema_node import Object
-from kymatui.schemas.values.field_errors import (
-    ApiFieldError,
-    duplicate,
-    forbidden,
-    invalid_value,
-    required,
-    too_long,
-)
+from kymatui.schemas.values.field_errors import ApiFieldError, duplicate, forbidden, invalid_value, required, too_long
 from kymatui.schemas.values.name_rules import (
     cidr,
     config_key,

@@ -7,22 +7,8 @@ import re
 from kymatui.sandbox.schemas.pods.placement_rules import validate_tolerations
 from kymatui.schemas.objects.object_meta_rules import immutable, one_of
 from kymatui.schemas.types.schema_node import Object
-from kymatui.schemas.values.field_errors import (
-    ApiFieldError,
-    duplicate,
-    invalid_value,
-    required,
-    too_long,
-    unsupported,
-)
-from kymatui.schemas.values.name_rules import (
-    cidr,
-    dns_label,
-    dns_subdomain,
-    ip_address,
-    label_value,
-    qualified_name,
-)
+from kymatui.schemas.values.field_errors import ApiFieldError, duplicate, invalid_value, required, too_long, unsupported
+from kymatui.schemas.values.name_rules import cidr, dns_label, dns_subdomain, ip_address, label_value, qualified_name
 from kymatui.schemas.values.quantity import amount
 
 Errors = list[ApiFieldError]

@@ -30,12 +30,7 @@ _NO_SOURCES = frozenset(
         "volumeAttributesClassName",
     )
 )
-_NEEDED = {
-    "csi": ("driver", "volumeHandle"),
-    "hostPath": ("path",),
-    "local": ("path",),
-    "nfs": ("server", "path"),
-}
+_NEEDED = {"csi": ("driver", "volumeHandle"), "hostPath": ("path",), "local": ("path",), "nfs": ("server", "path")}
 
 
 def validate_volume(obj: Object) -> Errors:

@@ -328,13 +328,7 @@ def validate_port_or_name(port: Any, at: str) -> Errors:
 def _validate_probe(probe: Object, at: str, *, once: bool) -> Errors:
     errors = _validate_handler(probe, at)
     errors += not_negative(
-        probe,
-        "initialDelaySeconds",
-        "timeoutSeconds",
-        "periodSeconds",
-        "successThreshold",
-        "failureThreshold",
-        at=at,
+        probe, "initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold", at=at
     )
     success = probe.get("successThreshold") or 0
     if once and success not in (0, 1) and success > 0:

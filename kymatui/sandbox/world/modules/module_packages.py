@@ -167,12 +167,7 @@ def _push_component(
 def _layer(resource: str, blob: tuple[str, str, int]) -> dict[str, Any]:
     digest, media_type, size = blob
     artifact = json.dumps([{"kind": "resource", "identity": {"name": resource}}])
-    return {
-        "mediaType": media_type,
-        "digest": digest,
-        "size": size,
-        "annotations": {"software.ocm.artifact": artifact},
-    }
+    return {"mediaType": media_type, "digest": digest, "size": size, "annotations": {"software.ocm.artifact": artifact}}
 
 
 # -- charts and kustomizations
@@ -183,11 +178,7 @@ def chart_files(module: SampleModule, version: str) -> dict[str, bytes]:
     name = module.name
     about = {"apiVersion": "v2", "name": name, "version": version, "appVersion": version, "description": module.about}
     image = module.image(version)
-    values = {
-        "replicas": 1,
-        "image": {"repository": image.rpartition(":")[0], "tag": ""},
-        "logLevel": "info",
-    }
+    values = {"replicas": 1, "image": {"repository": image.rpartition(":")[0], "tag": ""}, "logLevel": "info"}
     files: dict[str, bytes] = {"Chart.yaml": _yaml(about), "values.yaml": _yaml(values)}
     for definition in definitions_of(module):
         files[f"crds/{definition['metadata']['name']}.yaml"] = _yaml(definition)

@@ -104,10 +104,7 @@ def _virtual_service(owner: Obj, manager: str, target: str, namespace: str) -> O
     metadata = owner["metadata"]
     reference = {"apiVersion": API_VERSION, "kind": "Watcher", "name": metadata["name"], "uid": metadata["uid"]}
     destination = {"host": f"{target}.{namespace}.svc.cluster.local", "port": {"number": 8082}}
-    http = {
-        "match": [{"uri": {"prefix": f"/v2/{manager}/event"}}],
-        "route": [{"destination": destination}],
-    }
+    http = {"match": [{"uri": {"prefix": f"/v2/{manager}/event"}}], "route": [{"destination": destination}]}
     return {
         "apiVersion": f"{ISTIO}/v1",
         "kind": "VirtualService",

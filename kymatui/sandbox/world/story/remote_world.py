@@ -62,9 +62,7 @@ def populate_remote(
             )
             story.add(
                 StoryStep(
-                    "gateways served",
-                    lambda: is_routed(control.context.observer),
-                    lambda: route(client, CONTROL),
+                    "gateways served", lambda: is_routed(control.context.observer), lambda: route(client, CONTROL)
                 )
             )
 

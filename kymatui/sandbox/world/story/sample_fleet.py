@@ -276,17 +276,7 @@ def _condition(kind: str, when: str, message: str, reason: str = "Ready", *, tru
 
 # -- access Secrets
 
-WRONG = (
-    "missing",
-    "doubled",
-    "no config",
-    "no kubeconfig",
-    "expired",
-    "plugin",
-    "file",
-    "another's",
-    "unreachable",
-)
+WRONG = ("missing", "doubled", "no config", "no kubeconfig", "expired", "plugin", "file", "another's", "unreachable")
 NOTICED = {
     "doubled": "failed to get access secret by kyma: could not safely identify the rest config source: "
     "more than one secret found",

@@ -114,9 +114,7 @@ DEFAULT: Kyma = (SYSTEM, "default")
 
 
 def tell_situations(
-    story: Story,
-    context: ControllerContext,
-    control: tuple[ControllerContext, Kyma] | None = None,
+    story: Story, context: ControllerContext, control: tuple[ControllerContext, Kyma] | None = None
 ) -> None:
     """Add all chapters. `control` is the control plane and its Kyma, if that is another cluster."""
     teller = _Teller(context, *(control or (context, DEFAULT)))
@@ -179,9 +177,7 @@ class _Teller:
         self._client.patch(KYMAS, title, {"spec": {"modules": remaining}}, namespace=namespace)
 
     def _set_image(self, module: SampleModule, version: str) -> None:
-        patch = [
-            {"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": module.image(version)},
-        ]
+        patch = [{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": module.image(version)}]
         resource = "statefulsets.apps" if module.stateful else "deployments.apps"
         self._client.patch(resource, module.manager_name, patch, namespace=module.namespace, type="json")
 

@@ -279,12 +279,7 @@ def preview_label(
             refusals = (*refusals, "no changes: the label has this value already")
     return Preview(
         words,
-        lines=(
-            *lines,
-            *map(_effect_line, proposal.effects),
-            *_remaining_lines(uninstalls),
-            *_catalog_lines(proposal),
-        ),
+        lines=(*lines, *map(_effect_line, proposal.effects), *_remaining_lines(uninstalls), *_catalog_lines(proposal)),
         management=str(management) if management is not None else "",
         refusals=(*refusals, *_unchecked(uninstalls)),
         warnings=(*proposal.warnings, *_bystander(management), *_backups(uninstalls)),
