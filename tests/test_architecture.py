@@ -262,7 +262,7 @@ ORDER = {
         ("kubernetes",),
         ("rights",),
         ("kyma",),
-        ("ownership",),
+        ("ownership", "gitops"),
         ("inventories",),
         ("installed",),
         ("snapshot",),

@@ -129,6 +129,10 @@ class RunRenderer(Protocol[Plan, Result]):
 class Renderer(RunRenderer[Plan, Result], Protocol[Plan, Result]):
     """How a batch is displayed, accepted and reported by a command."""
 
+    def review(self, items: Items[Plan, Result]) -> Items[Plan, Result]:
+        """Return the items, those refused whose change needs an option of its own."""
+        ...
+
     def refuse(self, items: Items[Plan, Result]) -> KymatuiError:
         """Display what is refused; return the error that says why."""
         ...
@@ -156,6 +160,7 @@ def run_batch(
 
     One refused item refuses all, unless `skips_refused`: then the others are run, and it is reported as not done.
     """
+    items = renderer.review(items)
     refused, todo = any(item.refusal for item in items), any(item.is_pending for item in items)
     if refused and not (skips_refused and todo):
         raise renderer.refuse(items)

@@ -8,6 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kymatui.domain.gitops import Changed
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.ownership import ObjectOwnership, OwnedObject
@@ -50,6 +51,10 @@ class DeletionPlan(Struct, frozen=True):
     @property
     def next_step(self) -> NextStep:
         return self.state.next_step(accept_unknown=self.request.accept_unknown)
+
+    @property
+    def git(self) -> Changed:
+        return self.state.git
 
     @property
     def is_gone(self) -> bool:
@@ -137,6 +142,10 @@ class Uninstall(Struct, frozen=True):
     @property
     def state(self) -> DeletionState | None:
         return self.plan.state if self.plan is not None else None
+
+    @property
+    def git(self) -> Changed:
+        return self.plan.git if self.plan is not None else ()
 
     @property
     def blocking(self) -> tuple[OwnedObject, ...]:

@@ -13,8 +13,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from kymatui.domain.kubernetes.json_reader import JsonReader
-from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, OPERATOR, field_managers, read_meta, read_ref
-from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, OPERATOR, field_managers, read_meta
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma.kyma_keeper import OWN_OPERATOR
 from kymatui.domain.kyma.problems import Actor
@@ -99,68 +98,6 @@ def applying_keeper(raw: object) -> Actor | None:
     if LIFECYCLE_APPLIER in managers:
         return Actor.KLM
     return Actor.OPERATOR if OWN_OPERATOR in managers and owning_manifest(raw) else None
-
-
-class GitTool(StrEnum):
-    """The controllers that apply objects from a Git repository or a chart, again and again."""
-
-    KUSTOMIZATION = "Flux Kustomization"
-    HELM_RELEASE = "Flux HelmRelease"
-    APPLICATION = "Argo CD Application"
-
-
-_FLUX_LABELS: Final = {
-    GitTool.KUSTOMIZATION: "kustomize.toolkit.fluxcd.io",
-    GitTool.HELM_RELEASE: "helm.toolkit.fluxcd.io",
-}
-_NOT_AGAIN: Final = (
-    ("reconcile", "disabled"),
-    ("ssa", "ifnotpresent"),
-    ("ssa", "ignore"),
-    ("driftdetection", "disabled"),
-)
-"""Annotations of Flux with the values, in small letters, for which it does not apply an object again."""
-_ARGO_TRACKING: Final = "argocd.argoproj.io/tracking-id"
-_ARGO_LABEL: Final = "app.kubernetes.io/instance"
-_ARGO_MANAGER: Final = "argocd-controller"
-
-
-def git_source(raw: object) -> str:
-    """Return what applies an object from Git, such as "Flux Kustomization flux-system/kyma"; "" if nothing does.
-
-    Argo CD names the Application in its annotation; its earlier label counts only where Argo CD wrote the object.
-    """
-    metadata = read_meta(JsonReader(raw))
-    annotations = {(name.lower(), value.lower()) for name, value in metadata.annotations.items()}
-    for tool, group in _FLUX_LABELS.items():
-        if name := metadata.labels.get(f"{group}/name"):
-            if any((f"{group}/{key}", value) in annotations for key, value in _NOT_AGAIN):
-                return ""
-            namespace = metadata.labels.get(f"{group}/namespace")
-            return f"{tool.value} {namespace}/{name}" if namespace else f"{tool.value} {name}"
-    tracked = metadata.annotations.get(_ARGO_TRACKING, "").partition(":")[0]
-    if not tracked and _ARGO_MANAGER in field_managers(raw):
-        tracked = metadata.labels.get(_ARGO_LABEL, "")
-    return f"{GitTool.APPLICATION.value} {tracked.replace('_', '/', 1)}" if tracked else ""
-
-
-def git_warnings(sources: Iterable[tuple[str, ObjectRef]]) -> tuple[str, ...]:
-    """Return that changes may not last, for each source of `git_source`."""
-    applied: dict[str, list[ObjectRef]] = {}
-    for source, ref in sources:
-        if source:
-            applied.setdefault(source, []).append(ref)
-    return tuple(
-        f"{source} applies {refs[0]} and may revert this change: make it in Git"
-        if len(refs) == 1
-        else f"{source} applies {len(refs)} of these objects and may revert their changes: make them in Git"
-        for source, refs in applied.items()
-    )
-
-
-def edit_warnings(raw: object) -> tuple[str, ...]:
-    """Return the warnings of an edit."""
-    return git_warnings([(git_source(raw), read_ref(raw))])
 
 
 def resource_policy(body: Mapping[str, Any]) -> str:

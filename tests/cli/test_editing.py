@@ -130,14 +130,27 @@ def test_an_edit_of_what_git_applies_is_warned_of(edit: Editing, cluster: Cluste
     label = {"helm.toolkit.fluxcd.io/name": "apps"}
     cluster.patch(SERVERLESS, {"metadata": {"labels": label}}, PatchKind.MERGE)
     try:
-        text, document = (edit(f"serverless --dry-run -o {form}", MARK)[1] for form in ("table", "json"))
+        status, text, refusal = edit("serverless --yes", MARK)
+        assert edit.seen == [], "it is refused before a person rewrites it"
+        planned, text, _ = edit("serverless --dry-run", MARK)
+        document = edit("serverless --dry-run -o json", MARK)[1]
+        done, changed, duration = edit("serverless --yes --override-gitops -o json", MARK)
         _, deletion, _ = edit("serverless --cascade --dry-run", verb="delete")
         _, plan, _ = edit("serverless --cascade --dry-run -o json", verb="delete")
     finally:
         cluster.patch(SERVERLESS, {"metadata": {"labels": dict.fromkeys(label)}}, PatchKind.MERGE)
     warning = f"Flux HelmRelease apps applies {NAME} and may revert this change: make it in Git"
+    assert (status, warning in refusal, "--override-gitops makes it here, until " in refusal) == (2, True, True)
+    assert (planned, "for the repository of Flux HelmRelease apps:" in text) == (2, True)
     assert f"warning: {warning}" in text
-    assert json.loads(document)["warnings"] == [warning]
+    found = json.loads(document)
+    assert (found["warnings"], found["outcome"]) == ([warning], "refused")
+    (change,) = found["git"]
+    assert (change["source"], change["object"]) == ("Flux HelmRelease apps", NAME)
+    metadata = change["manifest"]["metadata"]
+    assert (metadata["annotations"]["team"], "labels" in metadata) == ("blue", False)
+    assert (done, json.loads(changed)["outcome"]) == (0, "done")
+    assert "this lasts until it is applied again, when is unknown (Flux HelmRelease apps)" in duration
     assert f"warning: {warning}" in deletion
     remaining = {one["object"]: one["git"] for one in json.loads(plan)["remaining"]}
     assert remaining.pop(NAME) == "Flux HelmRelease apps"

@@ -36,6 +36,7 @@ from kymatui.sandbox.fault_client import FaultClient
 from kymatui.sessions.fetching import open_fetcher
 from tests.cli.test_fleet import run
 from tests.cli.unseen import ask
+from tests.engine import objects as make
 from tests.engine.places import eventually
 from tests.sandboxes.patience import wait_longer_for_runtimes
 
@@ -484,6 +485,56 @@ def test_the_kyma_that_is_edited_is_the_one_that_git_must_not_own(
         assert (warning.format(cluster.name, kyma) in warnings) == is_edited, warnings
         assert any(words.startswith("Flux ") for words in warnings) == is_edited, warnings
         assert all("Flux " in str(plan) for plan in plans) == is_edited, "each of the two"
+        assert {plan["outcome"] for plan in plans} == {"refused" if is_edited else "planned"}
+
+
+@pytest.fixture
+def flux(runtime: KubeCluster) -> Iterator[str]:
+    """The runtime's Kyma comes from Git: a Kustomization of the runtime, whose interval can be read, applies it."""
+    group, name = "kustomize.toolkit.fluxcd.io", "Flux Kustomization kyma-system/apps"
+    kyma, definition = ObjectRef(KYMA, "kyma-system", "default"), make.definition(group, "Kustomization")
+    runtime.create(definition)
+    source = make.custom(group, "Kustomization", "apps", "kyma-system", interval="10m", path="./kyma")
+    eventually(lambda: bool(runtime.kinds(group, "Kustomization")), "it is served")
+    runtime.create(source)
+    labels = {f"{group}/name": "apps", f"{group}/namespace": "kyma-system"}
+    runtime.patch(kyma, {"metadata": {"labels": labels}}, PatchKind.MERGE)
+    yield name
+    runtime.patch(kyma, {"metadata": {"labels": dict.fromkeys(labels)}}, PatchKind.MERGE)
+    runtime.delete(read_ref(definition))
+
+
+@pytest.mark.usefixtures("patient")
+def test_a_kyma_of_git_is_edited_only_where_a_person_overrides_it(
+    capsys: pytest.CaptureFixture[str], runtime: KubeCluster, flux: str
+) -> None:
+    words = ("policy", "keda", "Ignore", "--remote", "skr")
+
+    def policy() -> str:
+        kyma = runtime.get(ObjectRef(KYMA, "kyma-system", "default"))
+        assert kyma is not None
+        return str({one["name"]: one for one in kyma["spec"]["modules"]}["keda"]["customResourcePolicy"])
+
+    was = policy()
+    status, out, err = run(capsys, *words, "--dry-run")
+    assert (status, f"for the repository of {flux}:" in out, "customResourcePolicy: Ignore" in out) == (2, True, True)
+    assert f"{flux} applies Kyma kyma-system/default and may revert this change: make it in Git" in err
+    assert "--override-gitops makes it here, for at most 10m, its interval" in err
+    status, out, _ = run(capsys, *words, "--yes", "-o", "json")
+    found = json.loads(out)
+    assert (status, found["outcome"], policy()) == (2, "refused", was)
+    (change,) = found["git"]
+    assert (change["source"], change["object"]) == (flux, "Kyma kyma-system/default")
+    assert set(change["manifest"]) == {"apiVersion", "kind", "metadata", "spec"}
+    assert "kustomize" not in json.dumps(change["manifest"])
+    fleet_words = ("policy", "keda", "Ignore", "--fleet", "--runtime", "skr", "--allow-fleet-writes", "--yes")
+    status, _, err = run(capsys, *fleet_words)
+    assert (status, "--override-gitops makes it here" in err, policy()) == (2, True, was)
+    for given in (words, fleet_words):
+        status, _, err = run(capsys, *given, "--yes", "--override-gitops")
+        assert (status, policy()) == (0, "Ignore"), err
+        assert given is fleet_words or f"this lasts for at most 10m, its interval ({flux})" in err
+        assert run(capsys, "policy", "keda", was, *given[3:], "--yes", "--override-gitops")[0] == 0
 
 
 def test_a_fleet_is_not_named_by_hand(capsys: pytest.CaptureFixture[str]) -> None:

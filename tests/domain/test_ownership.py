@@ -11,7 +11,6 @@ from kymatui.domain.ownership import (
     ObjectOwnership,
     OwnedObject,
     describe_objects,
-    git_source,
     ownership_of,
     resource_policy,
 )
@@ -81,33 +80,3 @@ def test_only_the_modules_and_users_objects_can_be_deleted() -> None:
 def test_consent_names_kinds_and_owners(objects: list[tuple[str, ObjectOwnership, str]], words: str) -> None:
     some = [OwnedObject(f"{kind} a/b", kind, ownership, owner) for kind, ownership, owner in objects]
     assert describe_objects(some) == words
-
-
-FLUX, ARGO = "kustomize.toolkit.fluxcd.io", "argocd.argoproj.io/tracking-id"
-
-
-def written(labels: dict[str, str], annotations: dict[str, str], manager: str = "") -> dict[str, Any]:
-    managers = [{"manager": manager, "operation": "Apply"}] if manager else []
-    return {"metadata": {"name": "a", "labels": labels, "annotations": annotations, "managedFields": managers}}
-
-
-@pytest.mark.parametrize(
-    ("labels", "annotations", "manager", "source"),
-    [
-        ({f"{FLUX}/name": "apps", f"{FLUX}/namespace": "flux"}, {}, "", "Flux Kustomization flux/apps"),
-        ({f"{FLUX}/name": "apps"}, {f"{FLUX}/reconcile": "enabled"}, "", "Flux Kustomization apps"),
-        ({f"{FLUX}/name": "apps"}, {f"{FLUX}/reconcile": "Disabled"}, "", ""),
-        ({f"{FLUX}/name": "apps"}, {f"{FLUX}/ssa": "IfNotPresent"}, "", ""),
-        ({f"{FLUX}/name": "apps"}, {f"{FLUX}/ssa": "Merge"}, "", "Flux Kustomization apps"),
-        ({"helm.toolkit.fluxcd.io/name": "web"}, {}, "", "Flux HelmRelease web"),
-        ({"helm.toolkit.fluxcd.io/name": "web"}, {"helm.toolkit.fluxcd.io/driftDetection": "disabled"}, "", ""),
-        ({}, {ARGO: "argo_shop:apps/Deployment:default/web"}, "", "Argo CD Application argo/shop"),
-        ({"app.kubernetes.io/instance": "shop"}, {}, "argocd-controller", "Argo CD Application shop"),
-        ({"app.kubernetes.io/instance": "shop"}, {}, "helm", ""),
-        ({}, {}, "kustomize-controller", ""),
-    ],
-)
-def test_what_applies_an_object_from_git_is_read_from_its_marks(
-    labels: dict[str, str], annotations: dict[str, str], manager: str, source: str
-) -> None:
-    assert git_source(written(labels, annotations, manager)) == source

@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from kymatui.actions.edits.handover import hand_over, handover_notice, handover_summary
+from kymatui.domain.gitops import git_warnings
 from kymatui.domain.kubernetes.managed_fields import KUBERNETES_COMPONENTS
 from kymatui.domain.kubernetes.object_meta import field_managers, read_ref
 from kymatui.domain.kyma.problems import Actor
@@ -19,7 +20,7 @@ from kymatui.engine.deletion.managed_deletion import DeletionConsent
 from kymatui.engine.inventory.inventory_store import ApplySetStore
 from kymatui.engine.inventory.release_store import SECRET, ReleaseStore
 from kymatui.engine.jobs.run import SystemClock, begin
-from kymatui.engine.plans.plan import Action, Intent, git_notes, plan_from_json, plan_to_json
+from kymatui.engine.plans.plan import Action, Intent, plan_from_json, plan_to_json
 from kymatui.errors import OutdatedError
 from tests.engine import objects as make
 from tests.engine.charts import chart
@@ -75,7 +76,7 @@ def test_what_git_applies_is_named_in_every_plan_that_changes_or_deletes_it(plac
     pruning = plan(place, bundle(place, *(make.config_map(name, x="1") for name in "bc")))
     warning = f"{git} ConfigMap {place.namespace}/a and may revert this change: make it in Git"
     assert pruning.notes == (warning,)
-    assert git_notes(plan_from_json(plan_to_json(pruning)).steps) == (warning,), "a saved plan has it too"
+    assert git_warnings(plan_from_json(plan_to_json(pruning)).git) == (warning,), "a saved plan has it too"
     uninstall = uninstall_plan.plan_uninstall("module", place.namespace, place.cluster, SystemClock())
     assert uninstall is not None
     state = DeletionState(place.cluster.name, "module", ManagedBy.DIRECT, foreseen=("known",), uninstall=uninstall)

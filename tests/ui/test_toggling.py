@@ -473,6 +473,24 @@ async def test_a_label_says_what_it_would_uninstall(monkeypatch: pytest.MonkeyPa
         assert "no changes: the label has this value already" in text(person.app, "#plan-words")
 
 
+async def test_a_kyma_of_git_is_edited_once_that_is_agreed_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ClusterKymaEdits, "may_write", lambda self, proposal: True)
+    flux, kyma = "Flux Kustomization flux/kyma", {**world().kymas[0]}
+    labels = {f"kustomize.toolkit.fluxcd.io/{key}": value for key, value in (("name", "kyma"), ("namespace", "flux"))}
+    kyma["metadata"] = {**kyma["metadata"], "uid": "k1", "labels": labels}
+    async with app_on(StillSession(replace(world(), kymas=(kyma,)))).run_test(size=SIZE) as pilot:
+        person = Person(pilot)
+        await person.at("istio")
+        await person.types("policy istio Ignore")
+        await person.sees(PlanScreen)
+        shown = text(person.app, "#plan-words")
+        assert f"{flux} applies Kyma kyma-system/default and may revert this change" in shown
+        assert f"this lasts until it is applied again, when is unknown ({flux})" in shown
+        await person.press("enter")
+        assert f"change here what {flux} applies" in text(person.app, ".plan-tick:focus")
+        assert isinstance(person.app.screen, PlanScreen), "nothing is asked before it is ticked"
+
+
 async def test_an_audit_shows_every_plan_and_proves_that_it_wrote_nothing(options: SessionOptions) -> None:
     log = FaultClient.for_kubeconfig(Path(options.kubeconfig))
     log.requests(forget=True)

@@ -184,6 +184,9 @@ class SilentCluster:
     def get(self, ref: ObjectRef, *, cancel: object = None) -> Object | None:
         raise UnreachableError(f"{ref}: no answer")
 
+    def kinds(self, group: str, kind: str) -> Object:
+        raise UnreachableError(f"{kind}.{group}: no answer")
+
     def may_write(self, namespaces: Iterable[str]) -> bool:
         return bool(list(namespaces))
 

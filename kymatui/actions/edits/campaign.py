@@ -226,7 +226,8 @@ class Campaign(ClusterCampaign):
         if refusals:
             return replace(step, outcome=CampaignOutcome.REFUSED, message="; ".join(refusals), blocking=blocking)
         self._uninstalls[step.runtime] = uninstalls
-        return replace(step, blocking=blocking)
+        git = tuple(change for uninstall in uninstalls for change in uninstall.git)
+        return replace(step, blocking=blocking, git=(*step.git, *git))
 
     def _with_handover(self, step: CampaignStep, edits: ClusterKymaEdits, proposal: EditProposal) -> CampaignStep:
         """Add what becomes of a direct installation, also where the Kyma already has the edit."""
@@ -335,8 +336,15 @@ def campaign_item(step: CampaignStep) -> CampaignItem:
 
 
 def campaign_steps(items: Sequence[CampaignItem]) -> list[CampaignStep]:
-    """Return each runtime with its outcome, or as it was planned."""
-    return [item.result or item.required_plan for item in items]
+    """Return each runtime with its outcome, or as it was planned; one that lacks an option is refused."""
+    return [_step(item) for item in items]
+
+
+def _step(item: CampaignItem) -> CampaignStep:
+    step = item.result or item.required_plan
+    if item.refusal is None or not step.is_ahead:
+        return step
+    return replace(step, outcome=CampaignOutcome.REFUSED, message=item.refusal.with_hint)
 
 
 class CampaignEdit(Verb[CampaignStep, CampaignStep]):
@@ -422,4 +430,6 @@ def _planned_step(name: str, proposal: EditProposal) -> CampaignStep:
     if proposal.is_done:
         return CampaignStep(name, CampaignOutcome.UNCHANGED, "the Kyma has these values already")
     uninstalls = tuple(effect.module for effect in proposal.effects if effect.uninstalls)
-    return CampaignStep(name, CampaignOutcome.PLANNED, "", lines, effects, uninstalls, warnings=proposal.warnings)
+    return CampaignStep(
+        name, CampaignOutcome.PLANNED, "", lines, effects, uninstalls, warnings=proposal.warnings, git=proposal.git
+    )

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
     from kymatui.actions.edits.uninstall import UninstallConsent
     from kymatui.actions.plans import Uninstall
+    from kymatui.domain.gitops import Changed
     from kymatui.domain.kyma_edit.edit_progress import EditProgress
     from kymatui.engine.jobs.run import Progress
 
@@ -40,6 +41,10 @@ class EditPlan(Struct, frozen=True):
     is_in_progress: bool = False
     hands_over: bool = False
     stage: str = ""
+
+    @property
+    def git(self) -> Changed:
+        return (*self.proposal.git, *(change for uninstall in self.uninstalls for change in uninstall.git))
 
     @property
     def unblocks(self) -> bool:
@@ -208,6 +213,10 @@ class LabelPlan(Struct, frozen=True):
 
     proposal: LabelProposal
     uninstalls: tuple[Uninstall, ...] = ()
+
+    @property
+    def git(self) -> Changed:
+        return (*self.proposal.git, *(change for uninstall in self.uninstalls for change in uninstall.git))
 
 
 LabelItem = BatchItem[LabelPlan, str]

@@ -12,10 +12,10 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from kymatui.domain.gitops import Changed, git_changes, git_warnings
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma_edit.label_edit import LABELS
-from kymatui.domain.ownership import edit_warnings
 from kymatui.engine.cluster.ports import Cluster, PatchKind
 from kymatui.engine.plans.plan import FieldDiff, diff_objects, state_digest
 from kymatui.errors import ConflictError, InvalidError, NotFoundError, OutdatedError, RefusedError
@@ -38,18 +38,25 @@ _WHOLE_OBJECT: Final = re.compile(r'Invalid value: "\{.*\}": ', re.DOTALL)
 class ObjectEdit(Struct, frozen=True):
     """An edit that the server accepts; `changes` are the fields that its dry run changed.
 
-    `before` is None for an object that the edit creates; `patch` is then the whole object.
+    `before` is None for an object that the edit creates; `patch` is then the whole object. `desired` is what a person
+    made of what they may rewrite.
     """
 
     ref: ObjectRef
     before: Mapping[str, Any] | None
     patch: Mapping[str, Any]
     changes: tuple[FieldDiff, ...]
+    desired: Mapping[str, Any] | None = None
+
+    @property
+    def git(self) -> Changed:
+        """Return the change where the object comes from Git."""
+        return git_changes(self.before, self.desired) if self.before is not None else ()
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """Return the warning that the edit may not last, empty for an object that no Git repository has."""
-        return edit_warnings(self.before) if self.before is not None else ()
+        return git_warnings(self.git)
 
     @property
     def verb(self) -> str:
@@ -110,12 +117,12 @@ def plan_edit(cluster: Cluster, before: Mapping[str, Any], desired: object) -> O
         return ObjectEdit(ref, before, {}, ())
     _refuse_uninstalls(before, desired)
     if cluster.read_only:  # which refuses dry runs, too
-        return ObjectEdit(ref, before, patch, diff_objects(editable_fields(before), desired))
+        return ObjectEdit(ref, before, patch, diff_objects(editable_fields(before), desired), desired)
     try:
         tried = cluster.patch(ref, patch, PatchKind.MERGE, dry_run=True)
     except InvalidError as error:
         raise _without_object(error) from error
-    return ObjectEdit(ref, before, patch, diff_objects(before, tried))
+    return ObjectEdit(ref, before, patch, diff_objects(before, tried), desired)
 
 
 def apply_edit(cluster: Cluster, edit: ObjectEdit, cancel: threading.Event | None = None) -> Object:

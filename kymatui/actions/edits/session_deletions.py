@@ -16,6 +16,7 @@ from kymatui.actions.ports import BackupStore, SavedObjects
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.module_inputs import CatalogOptions, gather_inputs
 from kymatui.domain.catalog.rows import ModuleRow
+from kymatui.domain.gitops import git_changes
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef, split_name
@@ -31,7 +32,7 @@ from kymatui.domain.kyma_edit.label_effects import preview_label_effects
 from kymatui.domain.kyma_edit.module_edit import EditProposal, EditVerb, ModuleEdit, entry_change
 from kymatui.domain.modules.presence import ManagerVisibility, Presence
 from kymatui.domain.modules.risks import effective_policies, unreleased_words
-from kymatui.domain.ownership import edit_warnings, owning_manifest
+from kymatui.domain.ownership import owning_manifest
 from kymatui.domain.plans.direct_install import unknown_lists
 from kymatui.domain.remote.catalog_sync import SyncPlan, plan_pair_sync
 from kymatui.domain.remote.kyma_sync import owner_kyma
@@ -171,9 +172,9 @@ class SessionDeletions:
         counted = replace(counted, unknown=(*counted.unknown, *unread))
         refusal = "mandatory: every runtime has this module, so it cannot be disabled" if row.mandatory else ""
         edit = self._edit(row.name) if state.managed_by is ManagedBy.KYMA else None
-        written = edit.warnings if edit is not None else ()
+        edited = edit.git if edit is not None else ()
         if manifest is not None and state.managed_by is ManagedBy.MANIFEST:
-            written = edit_warnings(manifest.raw)
+            edited = git_changes(manifest.raw)
         if not refusal and default is None and counted.theirs and not by_hand:
             refusal = _unknown_default(world.snapshot.feeds)
         return replace(
@@ -183,7 +184,8 @@ class SessionDeletions:
             default=next((managed for managed in counted.ours if not managed.applied), None),
             requested=request is not None and state.managed_by is ManagedBy.KYMA,
             reported=report.state if report is not None else "",
-            foreseen=(*(risk.warning for risk in row.foreseen), *written),
+            foreseen=tuple(risk.warning for risk in row.foreseen),
+            edited=edited,
             by_hand=by_hand,
             manager=row.manager,
             runs=row.readiness is not None and row.readiness.state is State.READY,

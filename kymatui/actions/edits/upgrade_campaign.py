@@ -112,7 +112,8 @@ class UpgradeCampaign(ClusterCampaign):
         effects = tuple(
             f"{shown} {summarize_actions(step.action.value for step in plan.writes)}" for shown, plan, _ in rows
         )
-        return CampaignStep(name, CampaignOutcome.PLANNED, "", lines, effects, warnings=warnings)
+        git = tuple(change for item in pending for change in item.required_plan.git)
+        return CampaignStep(name, CampaignOutcome.PLANNED, "", lines, effects, warnings=warnings, git=git)
 
     def change_runtime(
         self, step: CampaignStep, session: Session, changed: threading.Event, cancel: threading.Event, journal: Journal

@@ -15,6 +15,7 @@ from kymatui.actions.batch import BatchItem, BatchJob, Verb, Work
 from kymatui.actions.operator_lease import operator_of
 from kymatui.actions.session import Session
 from kymatui.domain.catalog.catalog import build_catalog
+from kymatui.domain.gitops import Changed, git_changes, git_warnings
 from kymatui.domain.kubernetes.object_meta import OPERATOR, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kyma_keeper import Operator
@@ -22,7 +23,6 @@ from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.domain.kyma.module_templates import ModuleTemplate
 from kymatui.domain.kyma.versions import same_version, version_order
 from kymatui.domain.modules.presence import Presence
-from kymatui.domain.ownership import edit_warnings
 from kymatui.domain.plans.cluster_management import ClusterManager, detect_management
 from kymatui.domain.plans.direct_install import is_lower_version
 from kymatui.domain.plans.manifest_body import (
@@ -69,10 +69,15 @@ class ManifestProposal(Struct, frozen=True):
         return all(line.startswith(" ") for line in self.diff)
 
     @property
+    def git(self) -> Changed:
+        """Return the change where the Manifest comes from Git."""
+        return git_changes(self.live.raw, self.body) if self.live is not None else ()
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """Return why the write may have no effect, or not last."""
         idle = f"no effect until you start `kymatui operator` ({self.operator.message})"
-        git = edit_warnings(self.live.raw) if self.live is not None else ()
+        git = git_warnings(self.git)
         return git if self.operator.works else (idle, *git)
 
     def refusal(self, *, force: bool, allow_downgrade: bool) -> RefusedError | None:

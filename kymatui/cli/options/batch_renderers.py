@@ -7,9 +7,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Generic, TextIO
 
-from kymatui.actions.batch import BatchJob, Items, Plan, Result
+from msgspec.structs import replace
+
+from kymatui.actions.batch import BatchItem, BatchJob, Items, Plan, Result
 from kymatui.cli.options.confirmation import confirm
 from kymatui.cli.options.direct_install import cancellable
+from kymatui.cli.options.git_review import GitReview
 from kymatui.cli.options.recorded_jobs import recorded_job
 from kymatui.cli.output.plan_changes import plan_document
 from kymatui.cli.output.printing import print_message, print_text
@@ -18,20 +21,31 @@ from kymatui.errors import ForbiddenError, KymatuiError, RefusedError, UnknownNa
 if TYPE_CHECKING:
     from kymatui.cli.output.batch_view import BatchView
     from kymatui.domain.plans.cluster_target import ClusterName
+    from kymatui.engine.cluster.ports import Cluster
 
 
 class CommandRenderer(Generic[Plan, Result]):
     """What both forms of a command's output have in common."""
 
-    def __init__(self, view: BatchView[Plan, Result], cluster: Callable[[], ClusterName]) -> None:
+    def __init__(
+        self, view: BatchView[Plan, Result], cluster: Callable[[], ClusterName], written: Callable[[], Cluster] | None
+    ) -> None:
         self.view, self.args, self._cluster = view, view.args, cluster
+        self.git = GitReview(view.args, written)
+
+    def review(self, items: Items[Plan, Result]) -> Items[Plan, Result]:
+        return [self._unless_from_git(item) for item in items]
+
+    def _unless_from_git(self, item: BatchItem[Plan, Result]) -> BatchItem[Plan, Result]:
+        error = self.git.refusal(getattr(item.plan, "git", ())) if item.is_pending else None
+        return item if error is None else replace(item, refusal=error)
 
     def display(self, items: Items[Plan, Result], outcome: str, stream: TextIO | None = None) -> None:
         raise NotImplementedError
 
     def refuse(self, items: Items[Plan, Result]) -> KymatuiError:
         unknown = next((item.refusal for item in items if isinstance(item.refusal, UnknownNameError)), None)
-        if unknown is None and self.view.shows_refused(items):
+        if unknown is None and (self.git.changes or self.view.shows_refused(items)):
             self.display(items, "refused", None if self.args.dry_run else sys.stderr)
             self._print_notices([item for item in items if item.refusal is not None])
         return unknown or self.view.refusal(items)
@@ -53,7 +67,7 @@ class CommandRenderer(Generic[Plan, Result]):
         recorded = [item for item in items if item.is_pending or (view.records_waits and item.runs)]
         view.require_rights(pending)
         if pending:
-            print_text(view.text(items, "table"), sys.stderr)
+            print_text(self.git.below(view.text(items, "table"), "table"), sys.stderr)
             self._print_notices(items)
             asked = view.question(pending)
             confirm(view.target(pending), asked.action, asked.consequence, yes=args.yes)
@@ -68,7 +82,7 @@ class CommandRenderer(Generic[Plan, Result]):
             yield BatchJob(cancel, job.journal, job.start, job.complete)
 
     def _print_notices(self, items: Items[Plan, Result]) -> None:
-        for notice in self.view.notices(items):
+        for notice in (*self.view.notices(items), *self.git.notices()):
             print_text(notice, sys.stderr)
 
     def begin(self, items: Items[Plan, Result]) -> None:
@@ -106,7 +120,8 @@ class TerminalRenderer(CommandRenderer[Plan, Result]):
         if outcome == "unchanged":
             print_text(self.view.unchanged(items))
         else:
-            print_text(self.view.text(items, self.args.output), stream if self.args.output == "table" else None)
+            text = self.git.below(self.view.text(items, self.args.output), self.args.output)
+            print_text(text, stream if self.args.output == "table" else None)
 
     def report(self, items: Items[Plan, Result], outcome: str) -> None:
         print_text(self.view.unchanged(items) if outcome == "unchanged" else self.view.lines(items))
@@ -116,14 +131,19 @@ class DocumentRenderer(CommandRenderer[Plan, Result]):
     """One JSON or YAML document."""
 
     def display(self, items: Items[Plan, Result], outcome: str, stream: TextIO | None = None) -> None:
-        document = self.view.document(items, outcome)
+        document = {**self.view.document(items, outcome), "git": self.git.documents()}
         print_text(plan_document(self.view.target(items), document, self.args.output))
 
     def report(self, items: Items[Plan, Result], outcome: str) -> None:
         self.display(items, outcome)
 
 
-def renderer_of(view: BatchView[Plan, Result], cluster: Callable[[], ClusterName]) -> CommandRenderer[Plan, Result]:
-    """Return the renderer of the requested output; `cluster` returns the cluster as its journal names it."""
+def renderer_of(
+    view: BatchView[Plan, Result], cluster: Callable[[], ClusterName], written: Callable[[], Cluster] | None = None
+) -> CommandRenderer[Plan, Result]:
+    """Return the renderer of the requested output.
+
+    `cluster` returns the cluster as its journal names it, `written` the one that is asked what applies its objects.
+    """
     kind = DocumentRenderer if view.args.output in ("json", "yaml") else TerminalRenderer
-    return kind(view, cluster)
+    return kind(view, cluster, written)

@@ -151,6 +151,7 @@ def add_consent(parser: argparse.ArgumentParser, limit: str) -> None:
     """Add options for confirmation, waiting and output; `limit` is the help of the time limit."""
     parser.add_argument("--dry-run", action="store_true", help="print the plan, change nothing")
     parser.add_argument("--yes", "-y", action="store_true", help="skip the confirmation")
+    add_git_override(parser)
     wait = parser.add_mutually_exclusive_group()
     wait.add_argument(
         "--wait", dest="wait", action="store_true", default=True, help="wait until the change is done (default)"
@@ -158,6 +159,15 @@ def add_consent(parser: argparse.ArgumentParser, limit: str) -> None:
     wait.add_argument("--no-wait", dest="wait", action="store_false", help="do not wait until the change is done")
     add_duration(parser, "--timeout", "5m", limit)
     parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="output format (default: table)")
+
+
+def add_git_override(parser: argparse.ArgumentParser) -> None:
+    """Add the option that changes here what comes from Git."""
+    parser.add_argument(
+        "--override-gitops",
+        action="store_true",
+        help="also change objects that Flux or Argo CD applies from Git, until they are applied again",
+    )
 
 
 def add_running(parser: argparse.ArgumentParser, *, remote: bool = True) -> None:

@@ -64,7 +64,7 @@ _OPERATOR: Final = {
     **dict.fromkeys(("single_cluster", "service_monitor", "prometheus_rule", "force"), _FLAG),
     "insecure_registry": OptionForm.WORDS,
 }
-_FORMS: Final[Mapping[str, Mapping[str, OptionForm]]] = {
+_OWN_FORMS: Final[Mapping[str, Mapping[str, OptionForm]]] = {
     "delete": {**_UNINSTALLS, "delete_crds": _FLAG, "way": _TEXT, "namespace": _TEXT},
     **dict.fromkeys(("enable", "disable", "channel", "manage", "unmanage", "policy"), _EDITS),
     "label": {**_UNINSTALLS, "labels": OptionForm.WORDS},
@@ -80,6 +80,7 @@ _FORMS: Final[Mapping[str, Mapping[str, OptionForm]]] = {
         "namespace": _TEXT,
     },
 }
+_FORMS: Final = {kind: {**forms, "override_gitops": _FLAG} for kind, forms in _OWN_FORMS.items()}
 _TRUE_BY_DEFAULT: Final = frozenset({"prune", "keeps_values"})
 
 

@@ -191,5 +191,5 @@ def _instance_json(managed_object: ManagedObject) -> dict[str, Any]:
         "ownership": managed_object.ownership.value,
         "owner": managed_object.owner or None,
         "protection": managed_object.protection or None,
-        "git": managed_object.git or None,
+        "git": str(managed_object.git) if managed_object.git is not None else None,
     }

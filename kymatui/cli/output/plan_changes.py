@@ -203,7 +203,7 @@ def step_json(step: Step) -> dict[str, Any]:
         "changes": [{"path": change.path, "before": change.before, "after": change.after} for change in step.changes],
         "conflicts": [{"path": conflict.path, "manager": conflict.manager} for conflict in step.conflicts],
         "reason": step.reason or None,
-        "git": step.git or None,
+        "git": str(step.git) if step.git is not None else None,
     }
 
 

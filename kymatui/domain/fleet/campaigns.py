@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from kymatui.domain.gitops import Changed
 from kymatui.domain.kubernetes.refs import split_name
 from kymatui.domain.kubernetes.terminal_text import format_count
 
@@ -51,6 +52,7 @@ class CampaignStep(Struct, frozen=True):
     effects     effects on modules
     uninstalls  the effects that uninstall modules
     blocking    the objects that are deleted first
+    git         what comes from Git of what is edited
     """
 
     runtime: str
@@ -61,6 +63,7 @@ class CampaignStep(Struct, frozen=True):
     uninstalls: tuple[str, ...] = ()
     blocking: tuple[OwnedObject, ...] = ()
     warnings: tuple[str, ...] = ()
+    git: Changed = ()
     server: str = ""
     is_known: bool = True
     is_context: bool = False

@@ -13,10 +13,10 @@ from typing import Any
 
 from msgspec import Struct
 
+from kymatui.domain.gitops import Changed, git_changes
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import Kyma, Policy
-from kymatui.domain.ownership import edit_warnings
 
 Json = dict[str, Any]
 ModuleEntry = Mapping[str, Any]
@@ -39,9 +39,13 @@ class KymaEdit(Struct, frozen=True):
     edited_kyma: Mapping[str, Any]
 
     @property
-    def warnings(self) -> tuple[str, ...]:
-        """Return the warning that the change may not last, empty for a Kyma that no Git repository has."""
-        return () if self.is_empty else edit_warnings(self.edited_kyma)
+    def git(self) -> Changed:
+        """Return the change of the Kyma where it comes from Git."""
+        if self.is_empty:
+            return ()
+        name = {"name": self.kyma.name, "namespace": self.kyma.namespace}
+        modules = (self.edited_kyma.get("spec") or {}).get("modules")
+        return git_changes(self.edited_kyma, {"metadata": name, "spec": {"modules": modules}})
 
     @property
     def is_empty(self) -> bool:

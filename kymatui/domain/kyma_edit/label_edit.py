@@ -13,13 +13,13 @@ from msgspec.structs import replace
 
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.effects import Effect, compare_catalogs
+from kymatui.domain.gitops import Changed, git_changes, git_warnings
 from kymatui.domain.kubernetes.object_meta import LABEL_BETA, LABEL_INTERNAL, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kyma_keeper import find_keeper
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma_edit.module_edit import explain_no_kyma
-from kymatui.domain.ownership import edit_warnings
 from kymatui.domain.remote.kyma_sync import owner_kyma
 from kymatui.domain.snapshot.cluster_index import CATALOG_FEEDS
 from kymatui.domain.snapshot.missing_lists import explain_missing
@@ -69,7 +69,7 @@ class LabelProposal(Struct, frozen=True):
     """A label edit with its effects; `edit` is None without a Kyma.
 
     `comes` and `goes` are the catalog objects that a runtime gains and loses, `changes` those that get other
-    channels; `warnings` are further notes.
+    channels; `warnings` are further notes, `git` is the change where the Kyma comes from Git.
     """
 
     edit: LabelEdit | None
@@ -79,6 +79,7 @@ class LabelProposal(Struct, frozen=True):
     goes: tuple[ObjectRef, ...] = ()
     changes: tuple[ObjectRef, ...] = ()
     warnings: tuple[str, ...] = ()
+    git: Changed = ()
 
     @property
     def command(self) -> tuple[str, ...]:
@@ -141,8 +142,10 @@ def propose_labels(snapshot: Snapshot, labels: Labels, now: float) -> LabelPropo
     if edit.is_empty or refusal:
         return LabelProposal(edit, refusal)
     kymas = tuple(_labelled(raw, labels) if read_ref(raw) == edit.kyma else raw for raw in snapshot.kymas)
+    name = {"name": edit.kyma.name, "namespace": edit.kyma.namespace, "labels": labels}
+    git = git_changes(kyma.raw, {"metadata": name})
     after = build_catalog(replace(snapshot, kymas=kymas), now, cache=cache)
-    return LabelProposal(edit, refusal, compare_catalogs(before, after), warnings=edit_warnings(kyma.raw))
+    return LabelProposal(edit, refusal, compare_catalogs(before, after), warnings=git_warnings(git), git=git)
 
 
 def _refusal(kyma: Kyma) -> str:

@@ -13,6 +13,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kymatui.domain.gitops import Changed, GitChange
 from kymatui.domain.kubernetes.terminal_text import sanitize
 
 
@@ -114,6 +115,17 @@ class Preview(Struct, frozen=True):
             agreed = text == sanitize(consent.typed).strip() if consent.typed else consent.id in ticked
             if not agreed:
                 yield consent
+
+
+def git_consents(changes: Iterable[GitChange]) -> Iterator[Consent]:
+    """Yield the consent to change what comes from Git, for each source."""
+    for source in dict.fromkeys(change.source for change in changes):
+        yield Consent(f"gitops {source}", f"change here what {source} applies, until it applies it again")
+
+
+def git_option(changes: Changed) -> dict[str, str]:
+    """Return the option of an accepted plan's journal, whose `git_consents` were given."""
+    return {"override_gitops": "true"} if changes else {}
 
 
 def join_previews(title: str, parts: Mapping[str, Preview], left_out: Sequence[str] = ()) -> Preview:

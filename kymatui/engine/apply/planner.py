@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kymatui.domain.gitops import git_source, git_warnings
 from kymatui.domain.inventories import Inventory, InventoryItem, deletion_notes, reset_if_deleting
 from kymatui.domain.kubernetes.managed_fields import content_writers
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import Policy
-from kymatui.domain.ownership import LABEL_PART_OF, OwnerKind, git_source
+from kymatui.domain.ownership import LABEL_PART_OF, OwnerKind
 from kymatui.domain.rights import RequiredPermission, role_hint
 from kymatui.engine.bundles.bundle import Bundle, BundleHook, ChartRelease
 from kymatui.engine.cluster.concurrency import WIDTH, run_for_each
@@ -66,7 +67,7 @@ from kymatui.engine.plans.plan import (
     Step,
     bundle_digest,
     diff_objects,
-    git_notes,
+    git_of,
     list_grants,
 )
 from kymatui.engine.sources.chart_lookup import ChartLocation, chart_location
@@ -192,7 +193,12 @@ class Planner:
             made_at=self._clock.now(),
             grants=list_grants((*self._bundle.objects, *self._bundle.crds)),
             missing=missing,
-            notes=(*self._bundle.notes, *deletion_notes(previous), *((note,) if note else ()), *git_notes(steps)),
+            notes=(
+                *self._bundle.notes,
+                *deletion_notes(previous),
+                *((note,) if note else ()),
+                *git_warnings(git_of(steps)),
+            ),
             observed=tuple(self._observed.items()),
             inventory=previous.resource_version if previous is not None else "",
             unfinished=self._is_unfinished(previous),
@@ -326,8 +332,10 @@ class Planner:
             return self._unchecked(entry, f"namespace {ref.namespace} is part of the plan")
         preview = self._dry_run(entry)
         self._observed[ref] = preview.observed
-        git = git_source(preview.live) if preview.live is not None else ""
-        git = "" if git == git_source(entry.body) else git  # the bundle's own marks, which say nothing of this cluster
+        git = git_source(preview.live) if preview.live is not None else None
+        git = (
+            None if git == git_source(entry.body) else git
+        )  # the bundle's own marks, which say nothing of this cluster
         if git and self._intent.adopt:
             reason = f"{git} applies it and would revert the adoption: release it there first"
             return Step(Action.BLOCKED, ref, entry.wave, entry.part, reason=reason, git=git)

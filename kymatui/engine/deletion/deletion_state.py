@@ -13,12 +13,12 @@ from typing import Any, Final
 
 from msgspec import Struct, field
 
+from kymatui.domain.gitops import Changed, changes_of, git_warnings
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kyma_keeper import with_keeper
 from kymatui.domain.kyma.kymas import ModuleRequest, read_request
 from kymatui.domain.kyma.problems import Actor
-from kymatui.domain.ownership import git_warnings
 from kymatui.domain.plans.backups import AcceptedObjects
 from kymatui.domain.rights import RequiredPermission
 from kymatui.engine.cluster.kind_order import deletion_blocker
@@ -27,7 +27,7 @@ from kymatui.engine.deletion.uninstall_plan import UninstallPlan
 from kymatui.engine.inventory.managed_resources import ManagedObject, ManagedObjects
 from kymatui.engine.jobs.job_progress import JobProgress, read_at_stop
 from kymatui.engine.jobs.object_deletion import uid_of
-from kymatui.engine.plans.plan import git_notes
+from kymatui.engine.plans.plan import git_of
 from kymatui.errors import CancelledError
 
 
@@ -114,6 +114,7 @@ class DeletionState(Struct, frozen=True):
     entry        its entry in the Kyma, or None
     manifest_uid uid of its Manifest, "" for none
     foreseen     known deviations of lifecycle-manager, as sentences with a solution
+    edited       the change of its Kyma or Manifest where that comes from Git
     keeper       what works on the Kyma: lifecycle-manager or kymatui's operator
     missing      permissions that the deletion needs and the user lacks; only plans have them
     """
@@ -139,6 +140,7 @@ class DeletionState(Struct, frozen=True):
     entry: ModuleRequest | None = None
     manifest_uid: str = ""
     foreseen: tuple[str, ...] = ()
+    edited: Changed = ()
     keeper: Actor = Actor.KLM
     missing: tuple[RequiredPermission, ...] = ()
 
@@ -199,11 +201,16 @@ class DeletionState(Struct, frozen=True):
         return tuple(instance for instance in self.remaining.instances if instance.deleted_at is not None)
 
     @property
+    def git(self) -> Changed:
+        """Return what comes from Git of what is edited and deleted."""
+        own = self.uninstall.steps if self.uninstall is not None else ()
+        objects = changes_of((managed_object.git, managed_object.ref) for managed_object in self.deleted_objects)
+        return (*self.edited, *git_of(own), *objects)
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """Return what is foreseen, and what Git puts back of what is deleted."""
-        own = self.uninstall.steps if self.uninstall is not None else ()
-        objects = ((managed_object.git, managed_object.ref) for managed_object in self.deleted_objects)
-        return tuple(dict.fromkeys((*self.foreseen, *git_notes(own), *git_warnings(objects))))
+        return (*dict.fromkeys(self.foreseen), *git_warnings(self.git))
 
     def next_step(self, *, accept_unknown: bool = False) -> NextStep:
         """Return the next step of the flowchart."""

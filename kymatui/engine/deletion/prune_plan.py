@@ -10,10 +10,11 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kymatui.domain.gitops import git_source
 from kymatui.domain.inventories import Inventory, InventoryItem
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectKey, ObjectRef
-from kymatui.domain.ownership import OwnerKind, git_source
+from kymatui.domain.ownership import OwnerKind
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.kind_order import defined_kinds, deletion_blocker, is_definition, is_namespace

@@ -9,10 +9,11 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kymatui.domain.gitops import git_source
 from kymatui.domain.inventories import Inventory, InventoryItem, InventoryState, inventory_name, inventory_owner
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
-from kymatui.domain.ownership import Owner, OwnerKind, git_source
+from kymatui.domain.ownership import Owner, OwnerKind
 from kymatui.domain.plans.backups import AcceptedObjects
 from kymatui.domain.rights import RequiredPermission
 from kymatui.engine.bundles.bundle import hooks_of

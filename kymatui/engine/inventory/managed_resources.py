@@ -9,6 +9,7 @@ from typing import Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from kymatui.domain.gitops import GitSource, git_source
 from kymatui.domain.inventories import Inventory, InventoryItem, inventory_owner
 from kymatui.domain.kubernetes.managed_fields import created_by, manager_name
 from kymatui.domain.kubernetes.object_meta import OPERATOR, field_managers, parse_time
@@ -20,7 +21,6 @@ from kymatui.domain.ownership import (
     Owner,
     OwnerKind,
     deletion_protection,
-    git_source,
     is_applied_from,
     owner_text,
     ownership_of,
@@ -95,7 +95,7 @@ def is_shared_kind(group: str) -> bool:
 class ManagedObject(Struct, frozen=True):
     """One managed object; `owner` is the other installation in its marks, `keep_reason` what keeps it; "" for none.
 
-    `protection` says why the server refuses its deletion, `git` what applies it from Git; "" if nothing known does.
+    `protection` says why the server refuses its deletion, `git` what applies it from Git, if anything.
 
     `applied` means that lifecycle-manager applied it from the module's manifest and deletes it with the module.
     `created` and `deleted_at` are in seconds of the Unix clock, None if absent; `held` is text after the name that
@@ -115,7 +115,7 @@ class ManagedObject(Struct, frozen=True):
     owner: str = ""
     keep_reason: str = ""
     protection: str = ""
-    git: str = ""
+    git: GitSource | None = None
 
     @property
     def owned(self) -> OwnedObject:

@@ -12,12 +12,12 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kymatui.domain.gitops import Changed, GitSource, changes_of
 from kymatui.domain.kubernetes.object_meta import LAST_APPLIED, read_kind
 from kymatui.domain.kubernetes.privileges import find_privileges
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kubernetes.terminal_text import cut_text
 from kymatui.domain.kyma.kymas import Policy
-from kymatui.domain.ownership import git_warnings
 from kymatui.domain.rights import RequiredPermission
 from kymatui.domain.versions.version_diff import ChangeKind, field_changes
 from kymatui.engine.bundles.bundle import HIDDEN, Bundle
@@ -133,7 +133,7 @@ class Step(Struct, frozen=True):
     uid        uid of the object to delete or keep; a recreated object is kept
     version    resource version of that object, "" while it is being deleted
     takes      uids of what is deleted with it: a CRD's instances, a namespace's content
-    git        what applies it from Git (`ownership.git_source`), "" for nothing
+    git        what applies it from Git, None for nothing
     """
 
     action: Action
@@ -150,13 +150,13 @@ class Step(Struct, frozen=True):
     uid: str = ""
     version: str = ""
     takes: tuple[str, ...] = ()
-    git: str = ""
+    git: GitSource | None = None
 
 
-def git_notes(steps: Iterable[Step]) -> tuple[str, ...]:
-    """Return the warnings about what Git puts back of the changes and deletions."""
+def git_of(steps: Iterable[Step]) -> Changed:
+    """Return the changes and deletions of objects that come from Git."""
     changing = (Action.CHANGE, Action.CONFLICT, Action.DELETE)
-    return git_warnings((step.git, step.ref) for step in steps if step.action in changing)
+    return changes_of((step.git, step.ref) for step in steps if step.action in changing)
 
 
 class ObservedVersion(Struct, frozen=True):
@@ -246,6 +246,10 @@ class Plan(Struct, frozen=True):
     def of(self, *actions: Action) -> tuple[Step, ...]:
         """Return the steps with these actions."""
         return tuple(step for step in self.steps if step.action in actions)
+
+    @property
+    def git(self) -> Changed:
+        return git_of(self.steps)
 
     @property
     def deletion_count(self) -> int:

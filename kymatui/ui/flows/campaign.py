@@ -43,7 +43,7 @@ from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma.kymas import Policy
 from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit, edit_options, read_edit
 from kymatui.domain.plans.jobs import RUNTIMES, JobPurpose
-from kymatui.domain.plans.plan_preview import PreviewVerdict
+from kymatui.domain.plans.plan_preview import PreviewVerdict, git_option
 from kymatui.engine.jobs.job_records import JobRecord, join_runtimes
 from kymatui.errors import ConfigurationError, PartlyDoneError, RefusedError
 from kymatui.sessions.deletions import edits_of
@@ -146,7 +146,8 @@ async def _plan(
         keeps, titles = frozenset({FLEET_JOB_KEY}), tuple(map(_step, waves(steps, pace.canaries, pace.at_once)))
         numbers = {"canaries": str(pace.canaries), "at_once": str(pace.at_once)}
         names = join_runtimes(job_runtimes(steps, is_resumed=is_resumed))
-        purpose = JobPurpose(change.kind, change.modules, {**change.options, **numbers, RUNTIMES: names})
+        git = git_option(tuple(change for step in steps if step.is_ahead for change in step.git))
+        purpose = JobPurpose(change.kind, change.modules, {**change.options, **numbers, **git, RUNTIMES: names})
         title = campaign_title(change.words, steps, planned)
         work = JobSpec(title, run, "", keeps, titles, _STAYS, purpose, cluster=lambda: campaign.home)
         app.jobs.start(work, partial(_again, app, runtimes, requested))

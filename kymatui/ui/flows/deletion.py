@@ -18,7 +18,7 @@ from kymatui.actions.plans import DeletionPlan, DeletionRequest
 from kymatui.domain.kubernetes.terminal_text import format_count, name_or_count, with_subject
 from kymatui.domain.modules.presence import Presence
 from kymatui.domain.plans.jobs import JobPurpose, module_key
-from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine, join_previews
+from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine, git_option, join_previews
 from kymatui.engine.deletion.deletion_state import NextStep
 from kymatui.errors import KymatuiError, RefusedError
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
@@ -129,7 +129,8 @@ def _joined(parts: dict[str, Preview], left_out: Sequence[str], folder: str) -> 
 
 async def _accepted(app: FlowApp, deletions: SessionDeletions, plans: Sequence[DeletionPlan], shown: Preview) -> None:
     """Ask once for all deletions and start a job for each."""
-    answer = await app.push_screen_wait(PlanScreen(shown))
+    git = tuple(change for plan in plans for change in plan.git)
+    answer = await app.push_screen_wait(PlanScreen(await app.with_durations(shown, git)))
     if not answer.is_yes:
         return
     for plan in plans:
@@ -143,7 +144,7 @@ async def _accepted(app: FlowApp, deletions: SessionDeletions, plans: Sequence[D
 def start_deletion_job(app: FlowApp, deletions: SessionDeletions, plan: DeletionPlan, keeps: frozenset[str]) -> None:
     """Start the job, which edits the Kyma only for a moment and so leaves it free for other jobs."""
     run = partial(run_deletion_job, deletions, plan, app.view.link)
-    purpose = JobPurpose("delete", (plan.module,), _options(plan.request))
+    purpose = JobPurpose("delete", (plan.module,), {**_options(plan.request), **git_option(plan.git)})
     work = JobSpec(f"delete {plan.module}", run, plan.module, keeps, stays=STAYS, purpose=purpose)
     app.jobs.start(work, partial(open_deletion, app, plan.module))
 

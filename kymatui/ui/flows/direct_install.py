@@ -15,7 +15,7 @@ from kymatui.actions.modules.install_plan import Adoption, InstallRequest
 from kymatui.actions.modules.module_sources import ModuleSource
 from kymatui.domain.kyma.kymas import Policy
 from kymatui.domain.plans.jobs import VALUES_LEFT_OUT, JobPurpose, module_key
-from kymatui.domain.plans.plan_preview import PreviewVerdict
+from kymatui.domain.plans.plan_preview import PreviewVerdict, git_option
 from kymatui.engine.plans.plan import plan_to_json
 from kymatui.errors import ConfigurationError, RefusedError
 from kymatui.sessions.install_port import SessionInstallPort
@@ -222,7 +222,8 @@ async def _plan(
     plans, standings = planned.plans, planned.standings
     kept = plan_to_json(plans[0]) if len(plans) == 1 else None
     shown = preview_install(plans, standings, kept, left_out=planned.left_out, editable=editable)
-    answer = await app.push_screen_wait(PlanScreen(shown))
+    git = tuple(change for plan in plans for change in plan.git)
+    answer = await app.push_screen_wait(PlanScreen(await app.with_durations(shown, git)))
     if answer.is_yes:
         for plan, request, standing in zip(plans, planned.requests, standings, strict=True):
             forced = plan
@@ -246,7 +247,9 @@ def start_install_job(
         frozenset({module_key(name)}),
         ("apply",),
         _STAYS,
-        JobPurpose("adopt" if plan.intent.adopt else plan.verb, (name,), _options(plan, request)),
+        JobPurpose(
+            "adopt" if plan.intent.adopt else plan.verb, (name,), {**_options(plan, request), **git_option(plan.git)}
+        ),
     )
     app.jobs.start(work, again)
 

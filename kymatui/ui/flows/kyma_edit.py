@@ -32,7 +32,7 @@ from kymatui.domain.kyma_edit.edit_progress import EditPhase, EditProgress, edit
 from kymatui.domain.kyma_edit.label_edit import LABELS, LabelProposal
 from kymatui.domain.kyma_edit.module_edit import EditProposal, EditVerb, ModuleEdit, edit_options, read_edit
 from kymatui.domain.plans.jobs import KYMA_KEY, JobPurpose, module_key
-from kymatui.domain.plans.plan_preview import PreviewVerdict
+from kymatui.domain.plans.plan_preview import PreviewVerdict, git_option
 from kymatui.errors import ConfigurationError, KymatuiError
 from kymatui.sessions.deletions import edits_of
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
@@ -43,6 +43,7 @@ from kymatui.ui.viewmodels.display_text import ChoiceOption, Question
 
 if TYPE_CHECKING:
     from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
+    from kymatui.domain.gitops import Changed
     from kymatui.ui.connection.cluster_link import ConnectionLink
     from kymatui.ui.flows.flow_app import FlowApp
     from kymatui.ui.flows.job_controller import JobRestart
@@ -128,11 +129,16 @@ async def _plan(app: FlowApp, toggles: Sequence[ModuleEdit], again: JobRestart) 
         lambda: [planned_handover(edits, proposal.toggle) for proposal in proposals if proposal.toggle.takes_up]
     )
     shown = replace(shown, warnings=(*shown.warnings, *filter(None, notices)))
+    shown = await app.with_durations(shown, _git(items))
     answer = await app.push_screen_wait(PlanScreen(shown, partial(_outdated, app, proposals)))
     if answer.is_yes:
         accepted = [replace(item, refusal=None) for item in items if item.required_plan.proposal in proposals]
         jobs.start(_work([item for item in accepted if item.is_pending], edits, app.view.link), again)
     return answer.verdict
+
+
+def _git(items: Sequence[EditItem]) -> Changed:
+    return tuple(change for item in items for change in item.required_plan.git)
 
 
 def _may_write(edits: ClusterKymaEdits, proposal: EditProposal | LabelProposal) -> bool:
@@ -166,7 +172,8 @@ def _work(items: Sequence[EditItem], edits: ClusterKymaEdits, link: ConnectionLi
     names = [edit.module for edit in toggles]
     phases = edit_phases(toggles[0].verb)
     run = partial(_run, items, edits, link, phases)
-    purpose = JobPurpose(toggles[0].verb.value, tuple(names), edit_options(toggles[0]))
+    options = {**edit_options(toggles[0]), **git_option(_git(items))}
+    purpose = JobPurpose(toggles[0].verb.value, tuple(names), options)
     keeps = frozenset({KYMA_KEY, *map(module_key, names)})
     steps = (EDIT, *(phase.value for phase in phases))
     return JobSpec(edit_title(toggles), run, names[0] if not names[1:] else "", keeps, steps, _STAYS, purpose)
@@ -293,13 +300,14 @@ async def edit_labels(app: FlowApp, name: str, is_set: bool) -> None:
         proposal, uninstalls = item.required_plan.proposal, item.required_plan.uninstalls
         may_write = await jobs.in_thread(partial(_may_write, edits, proposal))
         shown = preview_label(proposal, name, app.view.management, may_write=may_write, uninstalls=uninstalls)
-        answer = await app.push_screen_wait(PlanScreen(shown))
+        answer = await app.push_screen_wait(PlanScreen(await app.with_durations(shown, item.required_plan.git)))
         if answer.verdict is not PreviewVerdict.EDITED:
             break
     if answer.is_yes and proposal.edit is not None:
         words = f"{'allow' if is_set else 'stop allowing'} {name} modules"
+        labels_word = f"{name}=true" if is_set else f"{name}-"
         run = partial(_run_label, replace(item, refusal=None), edits)
-        purpose = JobPurpose("label", (), {"labels": f"{name}=true" if is_set else f"{name}-"})
+        purpose = JobPurpose("label", (), {"labels": labels_word, **git_option(item.required_plan.git)})
         work = JobSpec(words, run, keeps=frozenset({KYMA_KEY}), steps=(EDIT,), purpose=purpose)
         jobs.start(work, partial(edit_labels, app, name, is_set))
 

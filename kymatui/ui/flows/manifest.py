@@ -19,7 +19,7 @@ from kymatui.actions.modules.manifest import (
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.plans.jobs import JobPurpose, module_key
 from kymatui.domain.plans.manifest_body import ManifestProgress
-from kymatui.domain.plans.plan_preview import PreviewVerdict, join_previews
+from kymatui.domain.plans.plan_preview import PreviewVerdict, git_option, join_previews
 from kymatui.domain.snapshot.cluster_index import index_cluster
 from kymatui.errors import ConfigurationError, RefusedError
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
@@ -107,7 +107,7 @@ def _begin(app: FlowApp, manifesting: ManifestAction, proposal: ManifestProposal
         frozenset({module_key(name)}),
         (WRITE, FOLLOW),
         _STAYS,
-        JobPurpose("manifest", (name,), {"version": proposal.version}),
+        JobPurpose("manifest", (name,), {"version": proposal.version, **git_option(proposal.git)}),
     )
     app.jobs.start(work, partial(install_manifest, app, name))
 

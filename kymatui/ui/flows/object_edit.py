@@ -14,7 +14,7 @@ from kymatui.adapters.files.object_editor import edit_in_editor
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.plans.jobs import KYMA_KEY, module_key
-from kymatui.domain.plans.plan_preview import PlannedChange, Preview, PreviewLine
+from kymatui.domain.plans.plan_preview import PlannedChange, Preview, PreviewLine, git_consents
 from kymatui.domain.snapshot.missing_lists import RowFact
 from kymatui.engine.plans.plan import state_digest
 from kymatui.errors import ConfigurationError, ForbiddenError, NotFoundError
@@ -63,7 +63,8 @@ async def edit_object(app: FlowApp, module: str) -> None:
         app.notify(sanitize(f"{ref}: no changes"), timeout=3)
         return
     management = str(app.view.management) if app.view.management is not None else ""
-    plan = PlanScreen(preview_object_edit(edit, management), partial(_outdated, app, edit))
+    shown = await app.with_durations(preview_object_edit(edit, management), edit.git)
+    plan = PlanScreen(shown, partial(_outdated, app, edit))
     if (await app.push_screen_wait(plan)).is_yes:
         keeps = frozenset({module_key(module) if module else KYMA_KEY})
         work = JobSpec(object_edit_title(edit), partial(_write, cluster, edit), module, keeps, (_STEP,))
@@ -166,5 +167,6 @@ def preview_object_edit(edit: ObjectEdit, management: str) -> Preview:
         (line,),
         management,
         warnings=edit.warnings,
+        consents=tuple(git_consents(edit.git)),
         question=f"{edit.verb.capitalize()} {edit.ref}?",
     )

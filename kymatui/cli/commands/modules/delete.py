@@ -94,7 +94,12 @@ def delete_modules(
     items = _planned(context, port, names)
     verb = Deletion(port, RunControls(ProgressPrinter(), unattended=True, just_made=args.yes))
     view = DeletionView(context, kind, port, is_list=len(names) != 1)
-    return run_batch(items, verb, renderer_of(view, partial(job_cluster, context.session)), dry_run=args.dry_run)
+    return run_batch(
+        items,
+        verb,
+        renderer_of(view, partial(job_cluster, context.session), lambda: context.session.cluster),
+        dry_run=args.dry_run,
+    )
 
 
 def _planned(context: CommandContext, port: SessionDeletions, names: Sequence[str]) -> list[DeletionItem]:

@@ -12,11 +12,20 @@ from typing import TYPE_CHECKING, Any
 from kymatui.actions.edits.object_edit import ObjectEdit, apply_edit, editable_fields, plan_creation, plan_edit
 from kymatui.adapters.files.object_editor import edit_in_editor
 from kymatui.cli.options.confirmation import confirm
-from kymatui.cli.options.direct_install import FORMATS, CommandContext, add_clusters, cancellable, open_context
+from kymatui.cli.options.direct_install import (
+    FORMATS,
+    CommandContext,
+    add_clusters,
+    add_git_override,
+    cancellable,
+    open_context,
+)
+from kymatui.cli.options.git_review import GitReview
 from kymatui.cli.options.listing import add_list_timeout
 from kymatui.cli.options.unknown_names import require_known
 from kymatui.cli.output.plan_changes import from_to, plan_document, plan_text
 from kymatui.cli.output.printing import markdown, paragraph, print_line, print_text, table
+from kymatui.domain.gitops import git_changes
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.plans.plan_preview import summarize_actions
 from kymatui.errors import (
@@ -48,6 +57,7 @@ class EditCommand:
         parser.add_argument("--object", metavar="[NS/]NAME", help="module CR to edit, if the module has several")
         parser.add_argument("--dry-run", action="store_true", help="print the plan, change nothing")
         parser.add_argument("--yes", "-y", action="store_true", help="skip the confirmation")
+        add_git_override(parser)
         parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="output format (default: table)")
         add_list_timeout(parser)
         add_clusters(parser)
@@ -71,6 +81,10 @@ class _Edit:
     def __init__(self, context: CommandContext) -> None:
         self._place, self._args = context, context.args
         self._cluster: Cluster = context.cluster
+        self._git = self._review()
+
+    def _review(self) -> GitReview:
+        return GitReview(self._args, lambda: self._cluster)
 
     def run(self) -> int:
         if (initial := self._new_cr()) is not None:
@@ -80,6 +94,8 @@ class _Edit:
         if body is None:
             raise NotFoundError(f"{ref} no longer exists", status=404)
         self._require("patch", ref)
+        if not self._args.dry_run and (refusal := self._review().refusal(git_changes(body))) is not None:
+            raise refusal  # before anything is rewritten in vain
         edit = edit_in_editor(editable_fields(body), ref.name, lambda desired: plan_edit(self._cluster, body, desired))
         if edit is None or not edit.changes:
             return self._answer(ref, edit, "unchanged", f"{ref}: no changes")
@@ -104,9 +120,15 @@ class _Edit:
             raise ForbiddenError(f"you may not {verb} {ref} in {self._place.session.name}", hint=hint, status=403)
 
     def _apply(self, edit: ObjectEdit) -> int:
-        if self._args.dry_run:
+        refusal = self._git.refusal(edit.git)
+        if self._args.dry_run and refusal is None:
             return self._answer(edit.ref, edit, "planned")
+        if refusal is not None:
+            self._answer(edit.ref, edit, "refused")
+            raise refusal
         print_text(self._text(edit, "table"), sys.stderr)
+        for notice in self._git.notices():
+            print_line(notice, sys.stderr)
         confirm(self._place.target, f"{edit.verb.capitalize()} {edit.ref}", yes=self._args.yes)
         with cancellable() as cancel:
             apply_edit(self._cluster, edit, cancel)
@@ -153,7 +175,9 @@ class _Edit:
     def _answer(self, ref: ObjectRef, edit: ObjectEdit | None, outcome: str, words: str = "") -> int:
         form = self._args.output
         if form in ("json", "yaml"):
-            print_text(plan_document(self._place.target, _json(ref, edit, outcome), form))
+            print_text(
+                plan_document(self._place.target, {**_json(ref, edit, outcome), "git": self._git.documents()}, form)
+            )
         elif words and (form == "table" or edit is None):
             print_line(words)
         elif edit is not None:
@@ -165,7 +189,7 @@ class _Edit:
         rows = [(change.path, from_to(change.before, change.after)) for change in edit.changes]
         warnings = (paragraph(f"warning: {warning}", form) for warning in edit.warnings)
         text = "\n\n".join((str(edit.ref), draw(("FIELD", "BEFORE → AFTER"), rows), *warnings))
-        return plan_text(self._place.target, summarize_actions([edit.verb]), text, form)
+        return plan_text(self._place.target, summarize_actions([edit.verb]), self._git.below(text, form), form)
 
 
 def _full_name(ref: ObjectRef) -> str:

@@ -91,5 +91,5 @@ def apply_installs(
     limits = RunLimits(ready=args.timeout, hooks=args.timeout, gone=args.timeout, broken=USER_ACTION_SECONDS)
     controls = InstallControls(ProgressPrinter(), limits, args.wait, args.yes, print_new_plan)
     installation = Installation(context.port, controls, requests)
-    renderer = renderer_of(view, partial(job_cluster, context.session))
+    renderer = renderer_of(view, partial(job_cluster, context.session), lambda: context.session.cluster)
     return run_batch(items, installation, renderer, dry_run=args.dry_run, skips_refused=everything)

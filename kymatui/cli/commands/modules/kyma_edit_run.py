@@ -47,7 +47,7 @@ def run_edits(
         args.timeout, ProgressPrinter(), _print_stage, _print_edited, changed=changed, wait=args.wait, unattended=True
     )
     view = EditView(args, session, edits, is_list=len(items) != 1)
-    renderer = renderer_of(view, partial(job_cluster, session))
+    renderer = renderer_of(view, partial(job_cluster, session), lambda: session.cluster)
     return run_batch(items, ModuleEditing(edits, controls), renderer, dry_run=args.dry_run)
 
 
@@ -114,7 +114,7 @@ class EditView(BatchView[EditPlan, EditResult]):
             plan.proposal,
             outcome,
             str(item.error) if item.error is not None else message,
-            refusals=plan.refusals,
+            refusals=plan.refusals or ([item.refusal.with_hint] if item.refusal is not None else []),
             uninstalls=uninstalls_json(plan.uninstalls),
         )
 

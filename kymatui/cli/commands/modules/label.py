@@ -81,7 +81,9 @@ def _run(args: argparse.Namespace, labels: Mapping[str, str | None], session: Se
     item = plan_labels(edits, labels, consent_of(args), args.timeout)
     verb = LabelEditing(edits, ProgressPrinter(), print_stage, changed, args.timeout if args.wait else 0.0)
     view = LabelView(args, session, edits)
-    return run_batch([item], verb, renderer_of(view, partial(job_cluster, session)), dry_run=args.dry_run)
+    return run_batch(
+        [item], verb, renderer_of(view, partial(job_cluster, session), lambda: session.home), dry_run=args.dry_run
+    )
 
 
 class LabelView(_View):

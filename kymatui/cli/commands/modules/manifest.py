@@ -55,7 +55,7 @@ class ManifestCommand:
             items = action.plan(named, force=args.force, allow_downgrade=args.allow_downgrade)
             controls = ManifestControls(_print_progress, args.timeout, args.wait, wrote=_print_written)
             view = ManifestView(context.target, args, context.cluster.name, is_list=len(items) != 1)
-            renderer = renderer_of(view, partial(job_cluster, context.session))
+            renderer = renderer_of(view, partial(job_cluster, context.session), lambda: context.session.home)
             return run_batch(items, ManifestWriting(action, controls), renderer, dry_run=args.dry_run)
 
 

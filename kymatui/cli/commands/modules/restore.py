@@ -97,7 +97,7 @@ def _restore(context: CommandContext) -> int:
         raise RefusedError(f"{plan.newest.path} has no objects", hint="`kymatui restore` lists all backups")
     verb = Restoration(backups, cluster, _print_step, _print_step, args.timeout if args.wait else 0.0)
     view = RestoreView(context.target, args, cluster.name, is_list=False)
-    renderer = renderer_of(view, partial(job_cluster, context.session))
+    renderer = renderer_of(view, partial(job_cluster, context.session), lambda: context.session.cluster)
     return run_batch([restoration_item(plan)], verb, renderer, dry_run=args.dry_run)
 
 

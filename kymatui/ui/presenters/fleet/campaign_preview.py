@@ -15,7 +15,7 @@ from kymatui.domain.fleet.campaigns import (
 )
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.ownership import describe_objects
-from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine
+from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine, git_consents
 from kymatui.ui.presenters.plans import install_preview
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def preview_campaign(
         refusals=() if planned or begun else (f"no selected {subject_of(steps)} can be changed",),
         warnings=tuple(_warnings(begun, planned, others, canaries, at_once)),
         grants=tuple(dict.fromkeys(install_preview.granted_rights(installs))),
-        consents=tuple(_consents(planned)),
+        consents=(*_consents(planned), *git_consents(change for step in planned for change in step.git)),
         question=f"{words[:1].upper()}{words[1:]}?",
         editable=True,
         overview=summarize_campaign(steps),

@@ -9,7 +9,7 @@ from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.kyma.kyma_keeper import with_keeper
 from kymatui.domain.ownership import describe_objects
 from kymatui.domain.plans.backups import summarize_names
-from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine
+from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine, git_consents
 from kymatui.domain.rights import role_hint
 from kymatui.engine.deletion.deletion_state import (
     DeletionState,
@@ -268,6 +268,7 @@ def _consents(state: DeletionState, unmanages: bool) -> Iterator[Consent]:
     theirs = [managed_object for managed_object in state.theirs if managed_object.deleted_at is None]
     if theirs:
         yield Consent("cascade", f"delete {describe_objects(managed_object.owned for managed_object in theirs)}")
+    yield from git_consents(state.git)
     yield Consent("name", "delete it", typed=state.module)
 
 

@@ -10,7 +10,7 @@ from kymatui.actions.modules.install_choices import InstallStatus, is_lower
 from kymatui.actions.modules.manifest import ManifestProposal
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.plans.direct_install import is_lower_version
-from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine
+from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine, git_consents
 from kymatui.domain.rights import role_hint
 from kymatui.engine.apply.planner import group_reasons
 from kymatui.engine.deletion.prune_plan import describe_backup
@@ -74,7 +74,7 @@ def preview_install(
         missing=tuple(dict.fromkeys(str(right) for plan in plans for right in plan.missing)),
         role=role_hint(*(plans[0].command[:1] if len(plans) > 1 else plans[0].command)),
         grants=tuple(granted_rights(plans)),
-        consents=tuple(_consents(plans, standings)),
+        consents=(*_consents(plans, standings), *git_consents(change for plan in plans for change in plan.git)),
         question=f"{words[:1].upper()}{words[1:]}?",
         document=document,
         file_name=f"{install_title(plans).replace(' ', '-')}.json",
@@ -219,7 +219,7 @@ def preview_manifest(proposal: ManifestProposal, management: str) -> Preview:
         refusals=("no changes: the Manifest has this version already",) if proposal.changes_nothing else (),
         warnings=proposal.warnings,
         missing=() if proposal.allowed else (f"patch {proposal.ref}",),
-        consents=tuple(_manifest_consents(proposal)),
+        consents=(*_manifest_consents(proposal), *git_consents(proposal.git)),
         question=f"{words[:1].upper()}{words[1:]}?",
         editable=True,
     )
