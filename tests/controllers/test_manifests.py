@@ -105,10 +105,14 @@ def test_a_layer_that_cannot_be_pulled_is_an_error_and_leaves_what_is_there(desk
 
 def test_a_workload_that_is_not_ready_is_waited_for_and_one_that_is_stuck_is_an_error(desk: Desk) -> None:
     space = desk.place.namespace
-    broken = deployment("web", space, image="registry.example/broken:1.0.0", progressDeadlineSeconds=1)
-    desk.put(desk.layers.push(broken))
+    patient, impatient = (
+        deployment("web", space, image="registry.example/broken:1.0.0", progressDeadlineSeconds=seconds)
+        for seconds in (600, 1)
+    )
+    desk.put(desk.layers.push(patient))
     desk.turn()
     assert desk.status()["state"] == "Processing"
+    desk.put(desk.layers.push(impatient))
     desk.settle("Error")
     assert "Deployment" in desk.status()["lastOperation"]["operation"]
 
