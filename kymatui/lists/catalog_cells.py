@@ -22,7 +22,7 @@ from kymatui.domain.modules.state_checks import ModuleSignature, SignatureStatus
 from kymatui.domain.snapshot.missing_lists import ListGap, RowFact
 from kymatui.domain.versions.drift import DriftKind
 from kymatui.domain.versions.messages import drift_words
-from kymatui.lists.columns import ABSENT, SIGNS, Cell
+from kymatui.lists.columns import ABSENT, SIGNS, Cell, text_cell
 from kymatui.moments import format_duration
 
 
@@ -102,11 +102,6 @@ def known_cell(module: Module, fact: RowFact, cell: Cell) -> Cell:
     """Return the cell of a fact, or of the reason why it is unknown, with the same sort order."""
     why = module.unknown.get(fact)
     return cell if why is None else Cell(why.gap.value, GAP_TONES[why.gap], cell.order)
-
-
-def text_cell(text: str, tone: str = "") -> Cell:
-    """Return the cell of a text from the cluster, which may be missing."""
-    return Cell(sanitize(text), tone) if text else Cell(ABSENT, "muted")
 
 
 def version_cell(text: str, tone: str = "") -> Cell:

@@ -6,11 +6,12 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from types import MappingProxyType
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, Self, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.moments import format_duration
 
 T = TypeVar("T")
@@ -72,6 +73,11 @@ class Column(Struct, frozen=True):
     wraps: bool = False
 
 
+def text_cell(text: str, tone: str = "") -> Cell:
+    """Return the cell of a text from the cluster, which may be missing."""
+    return Cell(sanitize(text), tone) if text else Cell(ABSENT, "muted")
+
+
 class ListColumn(Column, Generic[T], frozen=True, kw_only=True):
     """One column of a list that screens, commands and documents have.
 
@@ -87,6 +93,14 @@ class ListColumn(Column, Generic[T], frozen=True, kw_only=True):
     json: Mapping[str, Callable[[T], Any]] = field(default_factory=dict)
     wide: bool = False
     also: tuple[str, ...] = ()
+
+    @classmethod
+    def of_text(
+        cls, name: str, title: str, width: int, read: Callable[[T], str], tone: str = "", **layout: Any
+    ) -> Self:
+        """Return the column of a text that may be missing, which is null in the document."""
+        json = {layout.pop("key", name): lambda row: read(row) or None}
+        return cls(name, title, width, cell=lambda row: text_cell(read(row), tone), json=json, **layout)
 
     def is_named(self, name: str) -> bool:
         """Return whether a name is its title, also an earlier one, or the name that the configuration has for it."""

@@ -15,8 +15,8 @@ from kymatui.domain.kyma.maintenance_windows import MaintenanceWindow
 from kymatui.domain.remote.catalog_sync import SyncEntry, SyncStatus
 from kymatui.domain.remote.differences import ComparisonLine, LineArea, LineVerdict
 from kymatui.domain.remote.watcher_chains import ChainLink, LinkHealth, WatcherChain
-from kymatui.lists.catalog_cells import text_cell, version_cell
-from kymatui.lists.columns import ABSENT, Cell, ListColumn
+from kymatui.lists.catalog_cells import version_cell
+from kymatui.lists.columns import ABSENT, Cell, ListColumn, text_cell
 from kymatui.moments import format_duration
 
 # the catalog sync
@@ -65,14 +65,7 @@ SYNC_COLUMNS: Final = (
         cell=lambda entry: Cell(sanitize(entry.ref.name)),
         json={"name": lambda entry: entry.ref.name},
     ),
-    ListColumn[SyncEntry](
-        "module",
-        "MODULE",
-        14,
-        flex=1,
-        cell=lambda entry: text_cell(entry.module, "strong"),
-        json={"module": lambda entry: entry.module or None},
-    ),
+    ListColumn[SyncEntry].of_text("module", "MODULE", 14, lambda entry: entry.module, tone="strong", flex=1),
     ListColumn[SyncEntry](
         "version",
         "VERSION",
@@ -286,22 +279,8 @@ COMPARISON_COLUMNS: Final = (
         cell=lambda line: Cell(sanitize(line.field)),
         json={"field": lambda line: line.field},
     ),
-    ListColumn[ComparisonLine](
-        "control",
-        "KCP",
-        10,
-        flex=3,
-        cell=lambda line: text_cell(line.control),
-        json={"kcp": lambda line: line.control or None},
-    ),
-    ListColumn[ComparisonLine](
-        "runtime",
-        "SKR",
-        10,
-        flex=3,
-        cell=lambda line: text_cell(line.runtime),
-        json={"skr": lambda line: line.runtime or None},
-    ),
+    ListColumn[ComparisonLine].of_text("control", "KCP", 10, lambda line: line.control, key="kcp", flex=3),
+    ListColumn[ComparisonLine].of_text("runtime", "SKR", 10, lambda line: line.runtime, key="skr", flex=3),
     ListColumn[ComparisonLine](
         "why", "WHY", cell=lambda line: Cell(sanitize(line.why)), json={"why": lambda line: line.why or None}
     ),

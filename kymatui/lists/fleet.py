@@ -22,8 +22,8 @@ from kymatui.domain.snapshot.missing_lists import ListGap, UnknownFact
 from kymatui.domain.versions.drift import DriftKind
 from kymatui.domain.versions.evidence import VersionSource
 from kymatui.domain.versions.messages import drift_words
-from kymatui.lists.catalog_cells import GAP_TONES, TONES, text_cell
-from kymatui.lists.columns import ABSENT, SIGNS, Cell, ListColumn, natural_key
+from kymatui.lists.catalog_cells import GAP_TONES, TONES
+from kymatui.lists.columns import ABSENT, SIGNS, Cell, ListColumn, natural_key, text_cell
 
 REPORTED: Final = VersionSource.REPORTED.value
 _NOT_READ: Final = UnknownFact(ListGap.UNKNOWN, (), "the runtime was not read; `kymatui module` reads it")
@@ -119,14 +119,7 @@ RUNTIME_COLUMNS: Final = (
         cell=lambda entry: Cell(sanitize(entry.runtime.name), "strong", short=sanitize(entry.short)),
         json={"name": lambda entry: entry.runtime.name, "namespace": lambda entry: entry.runtime.ref.namespace},
     ),
-    ListColumn[RuntimeEntry](
-        "shoot",
-        "SHOOT",
-        10,
-        priority=8,
-        cell=lambda entry: text_cell(entry.runtime.shoot),
-        json={"shoot": lambda entry: entry.runtime.shoot or None},
-    ),
+    ListColumn[RuntimeEntry].of_text("shoot", "SHOOT", 10, lambda entry: entry.runtime.shoot, priority=8),
     ListColumn[RuntimeEntry](
         "region",
         "REGION",
@@ -149,14 +142,7 @@ RUNTIME_COLUMNS: Final = (
             "globalAccount": lambda entry: entry.runtime.account or None,
         },
     ),
-    ListColumn[RuntimeEntry](
-        "channel",
-        "CHANNEL",
-        8,
-        priority=4,
-        cell=lambda entry: text_cell(entry.runtime.channel),
-        json={"channel": lambda entry: entry.runtime.channel or None},
-    ),
+    ListColumn[RuntimeEntry].of_text("channel", "CHANNEL", 8, lambda entry: entry.runtime.channel, priority=4),
     ListColumn[RuntimeEntry](
         "state",
         "STATE",

@@ -19,8 +19,8 @@ from kymatui.domain.modules.state_checks import (
     RuleResult,
     StateDecision,
 )
-from kymatui.lists.catalog_cells import text_cell, version_cell
-from kymatui.lists.columns import Cell, ListColumn
+from kymatui.lists.catalog_cells import version_cell
+from kymatui.lists.columns import Cell, ListColumn, text_cell
 
 # events
 
