@@ -119,7 +119,7 @@ def lasting(source: GitSource, raw: Mapping[str, Any] | None) -> str:
     if source.tool is GitTool.APPLICATION:
         policy = spec.child("syncPolicy").child("automated")
         if not spec.child("syncPolicy").has("automated") or not policy.flag("enabled", True):
-            return "until somebody synchronises the Application"
+            return "until the Application is synchronised"
         return "for seconds: it heals itself" if policy.flag("selfHeal") else "until the next change in Git"
     if spec.flag("suspend"):
         return "until it is resumed: it is suspended"

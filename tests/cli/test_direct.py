@@ -437,6 +437,14 @@ def test_a_field_that_somebody_changed_is_found_with_its_writer(run: Any, cluste
     assert (drift["want"], drift["is"], drift["since"][:2]) == (1, 2, "20")
     status, out, _ = run("install", "backup-operator", "--yes", "-o", "json")
     assert (status, actions(out)["conflict"]) == (2, 1)
+    flux = {"kustomize.toolkit.fluxcd.io/name": "apps"}
+    cluster.patch(ref, {"metadata": {"labels": flux}}, PatchKind.MERGE)
+    status, out, _ = run("check", "backup-operator")
+    assert "`kymatui install backup-operator --force --override-gitops` repairs it" in out
+    assert f"warning: Flux Kustomization apps applies {ref} and may revert this change: make it in Git" in out
+    status, _, err = run("install", "backup-operator", "--yes", "--force")
+    assert (status, "--override-gitops makes it here" in err) == (2, True), err
+    cluster.patch(ref, {"metadata": {"labels": dict.fromkeys(flux)}}, PatchKind.MERGE)
     assert run("install", "backup-operator", "--yes", "--force")[0] == 0
     assert run("check", "backup-operator")[0] == 0
 

@@ -41,7 +41,7 @@ def test_what_applies_an_object_from_git_is_read_from_its_marks(
 
 KUSTOMIZATION, RELEASE, APPLICATION = GitTool
 UNKNOWN = "until it is applied again, when is unknown"
-SYNC = "until somebody synchronises the Application"
+SYNC = "until the Application is synchronised"
 
 
 @pytest.mark.parametrize(

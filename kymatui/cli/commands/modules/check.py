@@ -18,6 +18,7 @@ from kymatui.cli.options.direct_install import (
 )
 from kymatui.cli.output.plan_changes import from_to
 from kymatui.cli.output.printing import document, markdown, paragraph, print_text, table
+from kymatui.domain.gitops import git_documents, git_warnings
 from kymatui.domain.installed import SourceKind, is_local, source_of
 from kymatui.domain.modules.presence import UNFINISHED
 from kymatui.errors import RefusedError
@@ -77,7 +78,18 @@ class CheckCommand:
             state: dict[str, Any] = {"installed": report.installed, "unfinished": report.plan.unfinished}
             state["presence"] = presence
             state |= {"consistent": report.consistent, "ready": report.ready}
-            print_text(document({"name": args.name, **state, "drift": differences, "notReady": waiting}, args.output))
+            print_text(
+                document(
+                    {
+                        "name": args.name,
+                        **state,
+                        "drift": differences,
+                        "notReady": waiting,
+                        "git": git_documents(report.plan.git),
+                    },
+                    args.output,
+                )
+            )
         else:
             draw = markdown if args.output == "md" else table
             known = report.installed or report.plan.unfinished  # of what was never there nothing is missing
@@ -89,7 +101,11 @@ class CheckCommand:
                 parts.append(_unfinished(last))
             parts += [unfinished] if unfinished else []
             same = f"kymatui install {args.name}" if context.source.is_catalog else "the same install command"
-            mend = f"`{same} --force` repairs it" if context.source.is_catalog else f"{same} with --force repairs it"
+            options = f"--force{' --override-gitops' if report.plan.git else ''}"
+            mend = (
+                f"`{same} {options}` repairs it" if context.source.is_catalog else f"{same} with {options} repairs it"
+            )
+            parts += [paragraph(f"warning: {text}", args.output) for text in git_warnings(report.plan.git)]
             absent = _absent(args.name, same, in_catalog=context.source.is_catalog)
             words = "matches its source" if report.consistent else f"differs from its source; {mend}"
             verdict = paragraph(f"{args.name} {words}", args.output) if report.installed else absent
