@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import read_ref
-from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 
 RBAC: Final = "rbac.authorization.k8s.io"
 LIST_VERBS: Final = ("list", "watch")
@@ -38,6 +38,10 @@ class RequiredPermission(Struct, frozen=True):
         where = f"in {self.namespace}" if self.namespace else "in the whole cluster"
         named = f" {self.name}" if self.name else ""
         return f"{self.verb} {self.kind}{named} {where}"
+
+
+def patching(ref: ObjectRef) -> RequiredPermission:
+    return RequiredPermission("patch", ref.kind, ref.namespace, ref.name)
 
 
 class MissingPermission(Struct, frozen=True):

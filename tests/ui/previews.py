@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine
+from kymatui.domain.rights import RequiredPermission
 
 DIFF = ("  data:", "-   maxSize: 10Gi", "+   maxSize: 20Gi", "    mode: internal")
 
@@ -20,7 +22,7 @@ PREVIEW = Preview(
     LINES,
     management="Not managed. kymatui installs docker-registry directly",
     warnings=("the storage of the registry grows and cannot be reduced later",),
-    missing=("create ClusterRole in the whole cluster",),
+    missing=(RequiredPermission("create", GroupVersionKind("rbac.authorization.k8s.io", "v1", "ClusterRole")),),
     role="`kymatui rights upgrade docker-registry` prints the Role that allows it",
     grants=("ClusterRole dr-manager grants dr-manager in the whole cluster: read all Secrets",),
     consents=(

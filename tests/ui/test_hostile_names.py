@@ -20,6 +20,7 @@ from kymatui.domain.kubernetes.schema_forms import FieldKind, FormField
 from kymatui.domain.plans.cluster_target import ClusterTarget
 from kymatui.domain.plans.jobs import Job, JobState, JobStep, LogLine, StepState
 from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine
+from kymatui.domain.rights import RequiredPermission
 from kymatui.domain.snapshot.snapshots import Snapshot
 from kymatui.engine.cluster.logins import Login
 from kymatui.errors import KymatuiError
@@ -181,7 +182,8 @@ async def test_a_fleet_displays_hostile_names(monkeypatch: pytest.MonkeyPatch, k
 # Every dialog, with a hostile text wherever it takes one.
 LINE = PreviewLine(PlannedChange.DELETE, EVIL, EVIL, (f"- {EVIL}", f"+ {EVIL}"))
 PREVIEW = Preview(
-    *(EVIL, (LINE,), EVIL, (), (EVIL,), (EVIL,), (EVIL,)),
+    *(EVIL, (LINE,), EVIL, (), (EVIL,), (RequiredPermission(EVIL, GroupVersionKind(EVIL, EVIL, EVIL), EVIL, EVIL),)),
+    grants=(EVIL,),
     consents=(Consent("one", EVIL), Consent("two", EVIL, typed=EVIL)),
     question=EVIL,
     kymas=(EVIL,),

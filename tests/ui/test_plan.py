@@ -71,7 +71,7 @@ async def test_what_destroys_is_counted_first_and_the_difference_follows_the_cur
     await asked.show(PREVIEW)
     summary = "1 to create, 1 to change, 1 to delete, 1 conflict, 2 unchanged"
     assert text(app, "#plan-head").splitlines()[1] == PREVIEW.summary == summary
-    lacking = f"missing permission: {PREVIEW.missing[0]}\n{PREVIEW.role}"
+    lacking = f"missing permission: {PREVIEW.missing[0]}\n{PREVIEW.role}; R saves what is missing"
     assert lacking in text(app, "#plan-words")
     await asked.press("tab", "n")
     assert [*app.screen.query_one(DiffView).lines][-2:] == ["+   maxSize: 20Gi", "    mode: internal"]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from msgspec.structs import replace
 from textual.pilot import Pilot
 
@@ -38,7 +39,7 @@ from tests.domain import builders as b
 from tests.sandboxes.resuming import resume_reconciliation
 from tests.sandboxes.starting import told_sandbox
 from tests.ui.driving import SIZE, table, text, until
-from tests.ui.worlds import LIVE, StillSession, app_on, installed, uninstall, world
+from tests.ui.worlds import LIVE, SilentCluster, StillSession, app_on, installed, uninstall, world
 
 pytestmark = pytest.mark.xdist_group("toggling-screens")  # one sandbox for all of them
 
@@ -383,8 +384,13 @@ async def test_a_policy_is_chosen(cluster: Cluster, pilot: Pilot[Any]) -> None:
     assert entries(cluster)["btp-operator"]["customResourcePolicy"] == "Ignore"
 
 
-async def test_without_the_right_to_patch_the_kyma_the_plan_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_the_right_to_patch_the_kyma_the_plan_says_so(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr(ClusterKymaEdits, "may_write", lambda self, proposal: False)
+    monkeypatch.setattr(SilentCluster, "user", lambda self: "jane", raising=False)
+    monkeypatch.setattr(SilentCluster, "kind", lambda self, kind: None, raising=False)
+    monkeypatch.chdir(tmp_path)
     async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
         person = Person(pilot)
         await person.at("keda")
@@ -392,9 +398,17 @@ async def test_without_the_right_to_patch_the_kyma_the_plan_says_so(monkeypatch:
         await person.sees(PlanScreen)
         words = text(person.app, "#plan-words")
         assert "missing permission: patch" in words
-        assert "`kymatui rights policy istio Ignore` prints the Role that allows it" in words
+        assert "`kymatui rights policy istio Ignore` prints the Role that allows it; R saves what is missing" in words
         await person.press("enter")
         assert isinstance(person.app.screen, PlanScreen)
+        await person.press("R")
+        await person.until(lambda: list(tmp_path.glob("role-*.yaml")) != [])
+        (file,) = tmp_path.glob("role-*.yaml")
+        role, binding = yaml.safe_load_all(file.read_text())
+        rule = {"apiGroups": ["operator.kyma-project.io"], "resources": ["kymas"], "verbs": ["patch"]}
+        assert role["rules"] == [{**rule, "resourceNames": ["default"]}]
+        assert binding["subjects"] == [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "jane"}]
+        assert "kind: Role" in person.app.screen.query_one(DiffView).lines
 
 
 def open_world() -> Snapshot:

@@ -8,13 +8,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kymatui.domain.gitops import Changed, GitChange
 from kymatui.domain.kubernetes.terminal_text import sanitize
+
+if TYPE_CHECKING:
+    from kymatui.domain.gitops import Changed, GitChange
+    from kymatui.domain.rights import RequiredPermission
 
 
 class PlannedChange(StrEnum):
@@ -71,7 +74,7 @@ class Preview(Struct, frozen=True):
     editable   whether the options can be changed
     overview   replaces the summary of the lines
     kymas      namespace/name of the Kymas that the plan edits
-    role       how to get the Role with what is missing
+    role       the command that prints the Role with what is missing, and more that it needs
     """
 
     title: str
@@ -79,7 +82,7 @@ class Preview(Struct, frozen=True):
     management: str = ""
     refusals: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()
+    missing: tuple[RequiredPermission, ...] = ()
     grants: tuple[str, ...] = ()
     consents: tuple[Consent, ...] = ()
     question: str = "Apply?"
@@ -144,7 +147,7 @@ def join_previews(title: str, parts: Mapping[str, Preview], left_out: Sequence[s
         "; ".join(managements),
         tuple(of("refusals")),
         (*(f"not included: {words}" for words in left_out), *of("warnings")),
-        tuple(dict.fromkeys(text for preview in parts.values() for text in preview.missing)),
+        tuple(dict.fromkeys(right for preview in parts.values() for right in preview.missing)),
         tuple(of("grants")),
         tuple(
             replace(consent, id=f"{consent.id} {name}", message=f"{name}: {consent.message}")

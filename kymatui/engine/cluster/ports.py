@@ -302,6 +302,10 @@ class Cluster(Writes, Protocol):
         """Record the objects of these kinds in all namespaces."""
         ...
 
+    def user(self) -> str:
+        """Return the name of the user. Raises NotFoundError before Kubernetes 1.28."""
+        ...
+
     def allowed(self, verb: str, gvk: GroupVersionKind, namespace: str = "", name: str = "") -> bool:
         """Return whether the user has this permission, by access review."""
         ...

@@ -190,6 +190,9 @@ class RetryingCluster(Writes):
         recorded = tuple(kinds)
         return self._try(lambda: self._cluster.record(recorded))
 
+    def user(self) -> str:
+        return self._try(self._cluster.user)
+
     def allowed(self, verb: str, gvk: GroupVersionKind, namespace: str = "", name: str = "") -> bool:
         try:
             return self._try(lambda: self._cluster.allowed(verb, gvk, namespace, name))

@@ -16,10 +16,13 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
+from kymatui.actions.roles import role_text
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewAnswer, PreviewVerdict
+from kymatui.errors import KymatuiError
 from kymatui.ui.base.first_paint import FirstPaintModal
 from kymatui.ui.base.screen_keys import DisabledKeysScreen, action_of
+from kymatui.ui.connection.remote_reading import read_remote
 from kymatui.ui.dialogs.choice_dialog import ConfirmScreen
 from kymatui.ui.navigation.key_help import KeyHelp, key_name
 from kymatui.ui.terminal.file_saving import as_file_name, save_new_file
@@ -48,6 +51,7 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
         Binding("space", "agree", "Tick", id="plan.agree"),
         Binding("e", "edit", "Change options", id="plan.edit"),
         Binding("ctrl+s", "save", "Save plan", id="plan.save", priority=True),
+        Binding("R", "role", "Save Role", show=False, id="plan.role"),
         Binding("question_mark", "help", "Help", id="plan.help", key_display="?"),
         Binding("escape", "cancel", "Back", id="plan.cancel"),
     ]
@@ -101,20 +105,14 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
     def on_mount(self) -> None:
         self.app.clear_notifications()  # they would cover the warnings of the plan
         self._draw()
-        self._to_first_change()
+        changed = (index for index, line in enumerate(self.preview.lines) if line.mark is not PlannedChange.SAME)
+        if (first := next(changed, None)) is not None:  # past the unchanged lines
+            self.query_one(PlanTable).move_to(str(first))
+            self._show_diff()
         self.set_focus(next(iter(self.query(Input)), self.query_one(PlanTable)))
         self.query_one("#plan-notes").display = bool(plan_notes(self.preview).plain)
         self._check_again()
         self.set_interval(_CHECK_SECONDS, self._check_again)
-
-    def _to_first_change(self) -> None:
-        """Move the cursor to the first change, past the unchanged lines."""
-        first = next(
-            (index for index, line in enumerate(self.preview.lines) if line.mark is not PlannedChange.SAME), None
-        )
-        if first is not None:
-            self.query_one(PlanTable).move_to(str(first))
-            self._show_diff()
 
     def _draw(self) -> None:
         self.query_one(PlanTable).show_lines(self.preview.lines, only_changes=self._only_changes)
@@ -156,6 +154,8 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
             return "no options"
         if action == "agree" and not self.query(Tick):
             return "no box to tick"
+        if action == "role" and not self.preview.missing:
+            return "no permission is missing"
         if action == "save" and self.preview.document is None:
             return "cannot save this plan"
         return ""
@@ -247,10 +247,21 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
 
     def action_save(self) -> None:
         assert self.preview.document is not None
+        _save(self.kymatui, self.preview.file_name, self.preview.document)
+
+    @work
+    async def action_role(self) -> None:
+        """Show and save the Role with what is missing, for an administrator to apply."""
+        session = self.kymatui.view.writing
+        if session is None:
+            return
         try:
-            self.notify(f"saved {save_new_file(as_file_name(self.preview.file_name), self.preview.document)}")
-        except ValueError as error:
+            text = await read_remote(lambda: role_text(session.cluster, self.preview.missing, self.preview.title))
+        except KymatuiError as error:
             self.kymatui.problem(str(error))
+            return
+        self.query_one(DiffView).show(text)
+        _save(self.kymatui, f"role-{self.preview.title}.yaml", text.encode())
 
     def action_help(self) -> None:
         from kymatui.ui.base.help_screen import HelpScreen
@@ -267,6 +278,13 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
             if active.binding.id and active.binding.description and not active.binding.system
         ]
         self.app.push_screen(HelpScreen("Keys › plan", keys))
+
+
+def _save(app: ScreenApp, name: str, content: bytes) -> None:
+    try:
+        app.notify(f"saved {save_new_file(as_file_name(name), content)}")
+    except ValueError as error:
+        app.problem(str(error))
 
 
 def _asking(consent: Consent | None) -> str:

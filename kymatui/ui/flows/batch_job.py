@@ -1,15 +1,30 @@
-"""The run of a batch in a job of the screen."""
+"""The plan of a batch before it is accepted, and its run in a job of the screen."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Generic
 
+from msgspec.structs import replace
+
 from kymatui.actions.batch import BatchItem, BatchJob, Items, Plan, Result, Verb, run_items
+from kymatui.actions.git_sources import duration_lines
 from kymatui.errors import PartlyDoneError
 
 if TYPE_CHECKING:
     from kymatui.actions.jobs import JobReport
+    from kymatui.domain.gitops import Changed
+    from kymatui.domain.plans.plan_preview import Preview
+    from kymatui.ui.flows.flow_app import FlowApp
+
+
+async def with_durations(app: FlowApp, preview: Preview, changes: Changed) -> Preview:
+    """Return the preview with for how long changes last that come from Git."""
+    session = app.view.writing
+    if not changes or session is None:
+        return preview
+    lines = await app.jobs.in_thread(lambda: duration_lines(changes, session.cluster))
+    return replace(preview, warnings=(*preview.warnings, *lines))
 
 
 class ScreenRenderer(Generic[Plan, Result]):

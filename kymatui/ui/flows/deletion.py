@@ -23,7 +23,7 @@ from kymatui.engine.deletion.deletion_state import NextStep
 from kymatui.errors import KymatuiError, RefusedError
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
-from kymatui.ui.flows.batch_job import run_batch_job
+from kymatui.ui.flows.batch_job import run_batch_job, with_durations
 from kymatui.ui.flows.deletion_reader import DeletionChoices, delete_action
 from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.presenters.plans.deletion_stages import preview_deletion
@@ -130,7 +130,7 @@ def _joined(parts: dict[str, Preview], left_out: Sequence[str], folder: str) -> 
 async def _accepted(app: FlowApp, deletions: SessionDeletions, plans: Sequence[DeletionPlan], shown: Preview) -> None:
     """Ask once for all deletions and start a job for each."""
     git = tuple(change for plan in plans for change in plan.git)
-    answer = await app.push_screen_wait(PlanScreen(await app.with_durations(shown, git)))
+    answer = await app.push_screen_wait(PlanScreen(await with_durations(app, shown, git)))
     if not answer.is_yes:
         return
     for plan in plans:

@@ -22,7 +22,7 @@ from kymatui.sessions.install_port import SessionInstallPort
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.form_dialog import FormScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
-from kymatui.ui.flows.batch_job import run_batch_job
+from kymatui.ui.flows.batch_job import run_batch_job, with_durations
 from kymatui.ui.presenters.plans.install_preview import install_title, preview_install
 from kymatui.ui.viewmodels.display_text import ChoiceOption, Question
 
@@ -223,7 +223,7 @@ async def _plan(
     kept = plan_to_json(plans[0]) if len(plans) == 1 else None
     shown = preview_install(plans, standings, kept, left_out=planned.left_out, editable=editable)
     git = tuple(change for plan in plans for change in plan.git)
-    answer = await app.push_screen_wait(PlanScreen(await app.with_durations(shown, git)))
+    answer = await app.push_screen_wait(PlanScreen(await with_durations(app, shown, git)))
     if answer.is_yes:
         for plan, request, standing in zip(plans, planned.requests, standings, strict=True):
             forced = plan

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from msgspec.structs import replace
 
-from kymatui.actions.git_sources import duration_lines
 from kymatui.adapters.files.context_memory import MOST_PINNED, ContextMemory, RememberedView
 from kymatui.domain.kubernetes.refs import split_name
 from kymatui.domain.kubernetes.terminal_text import sanitize
@@ -22,9 +21,7 @@ if TYPE_CHECKING:
 
     from kymatui.domain.catalog.rows import Catalog
     from kymatui.domain.fleet.fleet_tracker import RuntimeKey
-    from kymatui.domain.gitops import Changed
     from kymatui.domain.plans.cluster_target import ClusterTarget
-    from kymatui.domain.plans.plan_preview import Preview
     from kymatui.domain.snapshot.snapshots import Feed
     from kymatui.ui.base.framed_screen import FramedScreen
     from kymatui.ui.connection.fleet_view import FleetReading, FleetView, RuntimeViews
@@ -115,14 +112,6 @@ class FlowApp(ScreenApp):
     @property
     def flow_target(self) -> ClusterTarget | None:
         return self.jobs.target
-
-    async def with_durations(self, preview: Preview, changes: Changed) -> Preview:
-        """Add to a plan for how long its changes last that come from Git."""
-        session = self.view.writing
-        if not changes or session is None:
-            return preview
-        lines = await self.jobs.in_thread(lambda: duration_lines(changes, session.cluster))
-        return replace(preview, warnings=(*preview.warnings, *lines))
 
     def redraw(self) -> None:
         """Draw the topmost framed screen as everything is now."""

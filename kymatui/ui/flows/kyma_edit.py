@@ -37,7 +37,7 @@ from kymatui.errors import ConfigurationError, KymatuiError
 from kymatui.sessions.deletions import edits_of
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
-from kymatui.ui.flows.batch_job import run_batch_job
+from kymatui.ui.flows.batch_job import run_batch_job, with_durations
 from kymatui.ui.presenters.plans.kyma_edit_preview import edit_title, preview_edit, preview_label, split_proposals
 from kymatui.ui.viewmodels.display_text import ChoiceOption, Question
 
@@ -129,7 +129,7 @@ async def _plan(app: FlowApp, toggles: Sequence[ModuleEdit], again: JobRestart) 
         lambda: [planned_handover(edits, proposal.toggle) for proposal in proposals if proposal.toggle.takes_up]
     )
     shown = replace(shown, warnings=(*shown.warnings, *filter(None, notices)))
-    shown = await app.with_durations(shown, _git(items))
+    shown = await with_durations(app, shown, _git(items))
     answer = await app.push_screen_wait(PlanScreen(shown, partial(_outdated, app, proposals)))
     if answer.is_yes:
         accepted = [replace(item, refusal=None) for item in items if item.required_plan.proposal in proposals]
@@ -300,7 +300,7 @@ async def edit_labels(app: FlowApp, name: str, is_set: bool) -> None:
         proposal, uninstalls = item.required_plan.proposal, item.required_plan.uninstalls
         may_write = await jobs.in_thread(partial(_may_write, edits, proposal))
         shown = preview_label(proposal, name, app.view.management, may_write=may_write, uninstalls=uninstalls)
-        answer = await app.push_screen_wait(PlanScreen(await app.with_durations(shown, item.required_plan.git)))
+        answer = await app.push_screen_wait(PlanScreen(await with_durations(app, shown, item.required_plan.git)))
         if answer.verdict is not PreviewVerdict.EDITED:
             break
     if answer.is_yes and proposal.edit is not None:

@@ -20,6 +20,7 @@ from kymatui.engine.plans.plan import state_digest
 from kymatui.errors import ConfigurationError, ForbiddenError, NotFoundError
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
+from kymatui.ui.flows.batch_job import with_durations
 from kymatui.ui.presenters.plans.install_preview import changed_fields
 from kymatui.ui.viewmodels.display_text import ChoiceOption, Question
 
@@ -27,8 +28,7 @@ if TYPE_CHECKING:
     from kymatui.actions.session import Session
     from kymatui.domain.kubernetes.refs import ObjectRef
     from kymatui.engine.cluster.ports import Cluster
-    from kymatui.ui.flows.flow_app import FlowApp
-
+from kymatui.ui.flows.flow_app import FlowApp
 
 Object = dict[str, Any]
 KYMA = "kyma"
@@ -63,7 +63,7 @@ async def edit_object(app: FlowApp, module: str) -> None:
         app.notify(sanitize(f"{ref}: no changes"), timeout=3)
         return
     management = str(app.view.management) if app.view.management is not None else ""
-    shown = await app.with_durations(preview_object_edit(edit, management), edit.git)
+    shown = await with_durations(app, preview_object_edit(edit, management), edit.git)
     plan = PlanScreen(shown, partial(_outdated, app, edit))
     if (await app.push_screen_wait(plan)).is_yes:
         keeps = frozenset({module_key(module) if module else KYMA_KEY})

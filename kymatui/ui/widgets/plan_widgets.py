@@ -122,8 +122,8 @@ def plan_summary(preview: Preview) -> Content:
 def plan_notes(preview: Preview) -> Content:
     """Return what to read before the plan is applied: refusals, missing permissions, warnings, new permissions."""
     notes = [("refused: ", as_screen_commands(text), "error") for text in preview.refusals]
-    notes += [("missing permission: ", text, "error") for text in preview.missing]
-    notes += [("", preview.role, "muted")] if preview.missing and preview.role else []
+    notes += [("missing permission: ", str(right), "error") for right in preview.missing]
+    notes += [("", f"{preview.role}; R saves what is missing", "muted")] if preview.missing else []
     notes += [("▲ ", text, "warning") for text in preview.warnings]
     notes += [("▲ grants new permissions: ", text, "warning") for text in preview.grants]
     return Content("\n").join([with_tone(before + sanitize(text), tone) for before, text, tone in notes])

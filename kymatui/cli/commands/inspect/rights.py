@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kymatui.actions.roles import ScopedRequest, by_namespace, role_name
 from kymatui.cli.cluster_options import add_cluster_options
 from kymatui.cli.options.direct_install import FORMATS
 from kymatui.cli.output.printing import document, markdown, paragraph, print_text, table
@@ -47,10 +48,6 @@ class Reviewer(Protocol):
     """The cluster that answers what a user may."""
 
     def permits(self, request: GrantedRequest, namespace: str = "") -> bool: ...
-
-
-ScopedRequest = tuple[str, GrantedRequest]
-"""A namespace, "" for the whole cluster, and a request."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -84,14 +81,10 @@ class Findings(Struct, frozen=True):
     unknown: str = ""
 
     @property
-    def name(self) -> str:
-        """Return the name of the Role: the command, as far as it fits a name."""
-        words = "-".join(word for word in self.command.split() if not word.startswith("-"))
-        return "".join(letter if letter.isalnum() or letter in "-." else "-" for letter in words.lower())[:63]
-
-    @property
     def manifests(self) -> list[dict[str, Any]]:
-        return role_manifests(self.name, _by_namespace(self.missing), Subject(self.user), self.new_namespaces)
+        return role_manifests(
+            role_name(self.command), by_namespace(self.missing), Subject(self.user), self.new_namespaces
+        )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -158,13 +151,6 @@ def _new_namespaces(cluster: Cluster, requests: Iterable[ScopedRequest]) -> tupl
             if cluster.get(ObjectRef(NAMESPACE, "", namespace)) is None:
                 missing.append(namespace)
     return tuple(missing)
-
-
-def _by_namespace(requests: Iterable[ScopedRequest]) -> dict[str, list[GrantedRequest]]:
-    grouped: dict[str, list[GrantedRequest]] = {}
-    for namespace, request in requests:
-        grouped.setdefault(namespace, []).append(request)
-    return grouped
 
 
 def _plan(args: argparse.Namespace) -> tuple[PermissionRecord, str]:
@@ -248,7 +234,7 @@ def _text(findings: Findings, form: str) -> str:
 def _rows(requests: Iterable[ScopedRequest]) -> list[list[str]]:
     return [
         [", ".join(rule["verbs"]), _resource(rule, kind), namespace or "(all)"]
-        for namespace, own in sorted(_by_namespace(requests).items())
+        for namespace, own in sorted(by_namespace(requests).items())
         for rule in role_rules(own)
         for kind in rule["resources"]
     ]

@@ -185,6 +185,9 @@ class LocalCluster(Writes):
             version=version,
         )
 
+    def user(self) -> str:
+        return self.name
+
     def allowed(self, verb: str, gvk: GroupVersionKind, namespace: str = "", name: str = "") -> bool:
         return True  # the in-process client is of system:masters
 

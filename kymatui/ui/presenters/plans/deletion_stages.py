@@ -226,7 +226,7 @@ def preview_deletion(state: DeletionState, *, accept_unknown: bool, backup: str)
         management=f"{state.managed_by_words[:1].upper()}{state.managed_by_words[1:]}",
         refusals=tuple(_refusals(state, step)),
         warnings=tuple(_warnings(state, unmanages, backup)),
-        missing=tuple(map(str, state.missing)),
+        missing=state.missing,
         role=role_hint("unmanage" if unmanages else "delete", state.module),
         consents=tuple(_consents(state, unmanages)),
         question=f"{title[:1].upper()}{title[1:]}?",

@@ -11,7 +11,7 @@ from kymatui.actions.modules.manifest import ManifestProposal
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.plans.direct_install import is_lower_version
 from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine, git_consents
-from kymatui.domain.rights import role_hint
+from kymatui.domain.rights import patching, role_hint
 from kymatui.engine.apply.planner import group_reasons
 from kymatui.engine.deletion.prune_plan import describe_backup
 from kymatui.engine.plans.plan import Action, FieldDiff, Plan, Step
@@ -71,7 +71,7 @@ def preview_install(
         lines=tuple(_line(step, plan.bundle.name if several else "") for plan in plans for step in plan.steps),
         refusals=tuple(_refusals(plans, standings)),
         warnings=(*(f"not included: {words}" for words in left_out), *_warnings(plans, standings)),
-        missing=tuple(dict.fromkeys(str(right) for plan in plans for right in plan.missing)),
+        missing=tuple(dict.fromkeys(right for plan in plans for right in plan.missing)),
         role=role_hint(*(plans[0].command[:1] if len(plans) > 1 else plans[0].command)),
         grants=tuple(granted_rights(plans)),
         consents=(*_consents(plans, standings), *git_consents(change for plan in plans for change in plan.git)),
@@ -218,7 +218,7 @@ def preview_manifest(proposal: ManifestProposal, management: str) -> Preview:
         management=management,
         refusals=("no changes: the Manifest has this version already",) if proposal.changes_nothing else (),
         warnings=proposal.warnings,
-        missing=() if proposal.allowed else (f"patch {proposal.ref}",),
+        missing=() if proposal.allowed else (patching(proposal.ref),),
         consents=(*_manifest_consents(proposal), *git_consents(proposal.git)),
         question=f"{words[:1].upper()}{words[1:]}?",
         editable=True,

@@ -14,7 +14,7 @@ from kymatui.domain.kyma_edit.module_edit import EditProposal, EditVerb, ModuleE
 from kymatui.domain.ownership import describe_objects
 from kymatui.domain.plans.cluster_management import ClusterManagement, ClusterManager
 from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine, git_consents
-from kymatui.domain.rights import role_hint
+from kymatui.domain.rights import patching, role_hint
 
 if TYPE_CHECKING:
     from kymatui.actions.plans import Uninstall
@@ -83,9 +83,7 @@ def preview_edit(
             *dict.fromkeys(text for proposal in proposals for text in proposal.warnings),
             *_backups(uninstalls),
         ),
-        missing=()
-        if may_write
-        else tuple(sorted({f"patch {proposal.edit.kyma}" for proposal in proposals if proposal.edit})),
+        missing=() if may_write else tuple(dict.fromkeys(patching(one.edit.kyma) for one in proposals if one.edit)),
         role=role_hint(*edit_command(toggles)),
         consents=(*_consents(effects), *_cascades(uninstalls), *git_consents(_git(proposals, uninstalls))),
         question=f"{words[:1].upper()}{words[1:]}?",
@@ -291,7 +289,7 @@ def preview_label(
         management=str(management) if management is not None else "",
         refusals=(*refusals, *_unchecked(uninstalls)),
         warnings=(*proposal.warnings, *_bystander(management), *_backups(uninstalls)),
-        missing=() if may_write or edit is None else (f"patch {edit.kyma}",),
+        missing=() if may_write or edit is None else (patching(edit.kyma),),
         role=role_hint(*proposal.command),
         consents=(*_consents(proposal.effects), *_cascades(uninstalls), *git_consents(_git([proposal], uninstalls))),
         question=f"{words[:1].upper()}{words[1:]}?",
