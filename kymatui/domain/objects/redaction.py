@@ -289,8 +289,8 @@ class Redactor:
         if after in ("-u", "-U", "--user", "--proxy-user") and re.fullmatch(r"[^:/\s]+:[^/\s]+", item):
             return f"{item.partition(':')[0]}:{self._counted(ARGUMENT)}"
         option, sign, rest = item.partition("=")
-        if sign and option.startswith("-") and is_sensitive(option.lstrip("-")):
-            return f"{option}={self._hidden(ARGUMENT, rest, depth)}"
+        if sign and re.fullmatch(r"-\S+", option) and is_sensitive(option.lstrip("-")):
+            return f"{self._texts.redact(option)}={self._hidden(ARGUMENT, rest, depth)}"
         if program and item[:2] in _PASSWORD_OPTIONS and len(item) > 2 and not re.fullmatch(r"[\d.:/=-]*", item[2:]):
             return item[:2] + self._counted(ARGUMENT)
         return self._string(item, parent, depth)
