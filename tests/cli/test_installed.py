@@ -172,7 +172,7 @@ def test_what_runs_on_another_machine_is_installing_and_not_partial(
     assert run("delete", "busy", "-n", "default", "--yes", "--no-backup")[0] == 0
 
 
-def test_a_file_and_a_chart_have_rows_that_every_command_knows(run: Any, tmp_path: Path) -> None:
+def test_a_file_and_a_chart_have_rows_that_every_command_knows(run: Any, cluster: KubeCluster, tmp_path: Path) -> None:
     assert run("install", "filed", "--file", str(source(tmp_path, "filed")), "-n", "default", "--yes")[0] == 0
     chart = tmp_path / "chart"
     (chart / "templates").mkdir(parents=True)
@@ -196,6 +196,17 @@ def test_a_file_and_a_chart_have_rows_that_every_command_knows(run: Any, tmp_pat
     status, out, _ = run("check", "filed", "-n", "default")
     assert (status, "matches its source" in out) == (0, True)
     assert run("module", "charted")[0] == 0
+    record = ObjectRef(SECRET, "default", "sh.helm.release.v1.charted.v1")
+    for installer, manager in (("kymatui", "kymatui"), ("helm", "helm"), ("flux", "helm-controller")):
+        release = cluster.get(record)
+        assert release is not None
+        metadata = {key: release["metadata"][key] for key in ("name", "namespace", "labels")}
+        if installer != "kymatui":
+            cluster.delete(record)
+            cluster.create({**release, "metadata": metadata}, manager=manager)
+        plan = json.loads(run("delete", "charted", "-n", "default", "--dry-run", "-o", "json")[1])
+        assert (plan["installedBy"], plan["charge"]) == (installer, "direct")
+        assert f": managed by {installer}" in run("delete", "charted", "-n", "default", "--dry-run")[1]
     for name in ("filed", "charted"):
         assert run("delete", name, "-n", "default", "--yes")[0] == 0
         status, _, err = run("restore", name, "--dry-run")

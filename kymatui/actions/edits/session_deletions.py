@@ -208,6 +208,7 @@ class SessionDeletions:
             installed=uninstall_plan.inventory.version,
             remaining=uninstall_plan.remaining,
             uninstall=uninstall_plan,
+            installer=row.installed_by if row is not None else "",
             manager=row.manager if row is not None else None,
             runs=row is not None and row.readiness is not None and row.readiness.state is State.READY,
             definitions=tuple(step.ref for step in uninstall_plan.steps if is_definition(step.ref)),

@@ -120,8 +120,8 @@ def deletion_json(
 ) -> dict[str, Any]:
     """Return the document of a deletion.
 
-    `{"cluster", "name", "charge", "manifest", "stations": […], "remaining": […], "steps": […], "outcome"}`. One that a
-    person `stopped` has `{"stopped": {"done", "ongoing", "unknown", "left"}}`.
+    `{"cluster", "name", "charge", "installedBy", "manifest", "stations": […], "remaining": […], "steps": […],
+    "outcome"}`. One that a person `stopped` has `{"stopped": {"done", "ongoing", "unknown", "left"}}`.
     """
     from kymatui.engine.deletion.deletion_state import deletion_stages
 
@@ -132,6 +132,7 @@ def deletion_json(
         "namespace": inventory.namespace if inventory is not None else None,
         "version": state.installed or None,
         "charge": state.managed_by.name.lower(),
+        "installedBy": state.installer or None,
         "manifest": _manifest_json(state),
         "way": state.handling.value,
         "turn": state.next_step(accept_unknown=accept_unknown).name.lower(),

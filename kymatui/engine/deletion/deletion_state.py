@@ -115,6 +115,7 @@ class DeletionState(Struct, frozen=True):
     manifest_uid uid of its Manifest, "" for none
     foreseen     known deviations of lifecycle-manager, as sentences with a solution
     edited       the change of its Kyma or Manifest where that comes from Git
+    installer    who installed it directly, where that is known: kymatui, helm, flux
     keeper       what works on the Kyma: lifecycle-manager or kymatui's operator
     missing      permissions that the deletion needs and the user lacks; only plans have them
     """
@@ -141,12 +142,15 @@ class DeletionState(Struct, frozen=True):
     manifest_uid: str = ""
     foreseen: tuple[str, ...] = ()
     edited: Changed = ()
+    installer: str = ""
     keeper: Actor = Actor.KLM
     missing: tuple[RequiredPermission, ...] = ()
 
     @property
     def managed_by_words(self) -> str:
         """Return who manages the module, as a phrase."""
+        if self.managed_by is ManagedBy.DIRECT and self.installer:
+            return f"managed by {self.installer}"
         return with_keeper(self.managed_by.message, self.keeper)
 
     @property
@@ -336,7 +340,7 @@ def deletion_stages(
     known = begun if begun is not None and is_gone else departure
     last = [(title, "") for title, _ in _last_part(known)] if is_gone else _last_part(known)
     titles = [
-        ("Installed module", f"{known.installed}, {known.managed_by.message}".removeprefix(", ")),
+        ("Installed module", f"{known.installed}, {known.managed_by_words}".removeprefix(", ")),
         ("Count managed objects", remaining_count + unknown),
         ("Delete them", f"{theirs - going} to delete" if theirs else ""),
         ("Wait for their deletion", f"{going} being deleted" if going else ""),
