@@ -530,6 +530,8 @@ def test_a_kyma_of_git_is_edited_only_where_a_person_overrides_it(
     fleet_words = ("policy", "keda", "Ignore", "--fleet", "--runtime", "skr", "--allow-fleet-writes", "--yes")
     status, _, err = run(capsys, *fleet_words)
     assert (status, "--override-gitops makes it here" in err, policy()) == (2, True, was)
+    (change,) = json.loads(run(capsys, *fleet_words, "-o", "json")[1])["git"]
+    assert (change["name"], change["source"]) == ("kcp-system/skr", flux)
     for given in (words, fleet_words):
         status, _, err = run(capsys, *given, "--yes", "--override-gitops")
         assert (status, policy()) == (0, "Ignore"), err

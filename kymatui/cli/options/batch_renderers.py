@@ -37,7 +37,7 @@ class CommandRenderer(Generic[Plan, Result]):
         return [self._unless_from_git(item) for item in items]
 
     def _unless_from_git(self, item: BatchItem[Plan, Result]) -> BatchItem[Plan, Result]:
-        error = self.git.refusal(getattr(item.plan, "git", ())) if item.is_pending else None
+        error = self.git.refusal(item.name, getattr(item.plan, "git", ())) if item.is_pending else None
         return item if error is None else replace(item, refusal=error)
 
     def display(self, items: Items[Plan, Result], outcome: str, stream: TextIO | None = None) -> None:

@@ -161,7 +161,7 @@ def add_consent(parser: argparse.ArgumentParser, limit: str) -> None:
     parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="output format (default: table)")
 
 
-def add_git_override(parser: argparse.ArgumentParser) -> None:
+def add_git_override(parser: argparse._ActionsContainer) -> None:
     """Add the option that changes here what comes from Git."""
     parser.add_argument(
         "--override-gitops",

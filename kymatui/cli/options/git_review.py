@@ -24,33 +24,37 @@ class GitReview:
 
     def __init__(self, args: argparse.Namespace, written: Callable[[], Cluster] | None = None) -> None:
         self._overrides, self._written = getattr(args, "override_gitops", False), written
-        self.changes: Changed = ()
+        self.changes: list[tuple[str, GitChange]] = []
+        """Each change with the name of its item: a module, or a runtime."""
 
-    def refusal(self, changes: Changed) -> RefusedError | None:
-        """Return why a plan is refused, None where nothing of it comes from Git, or a person overrides it."""
-        self.changes += changes
+    def refusal(self, name: str, changes: Changed) -> RefusedError | None:
+        """Return why an item is refused, None where nothing of it comes from Git, or a person overrides it."""
+        self.changes += ((name, change) for change in changes)
         return None if self._overrides or not changes else require_override(changes, self._cluster())
 
     def notices(self) -> tuple[str, ...]:
         """Return for how long changes last that are made."""
-        return tuple(map(sanitize, duration_lines(self.changes, self._cluster()))) if self._overrides else ()
+        changes = tuple(change for _, change in self.changes)
+        return tuple(map(sanitize, duration_lines(changes, self._cluster()))) if self._overrides else ()
 
     def below(self, text: str, form: str) -> str:
-        """Return the text of a plan with the changed objects as YAML for their repositories."""
-        blocks = list(filter(None, [self._block(change, form) for change in self.changes]))
+        """Return the text of a plan with what the repositories have to say then, as YAML."""
+        blocks = [block for name, change in self.changes if (block := self._block(name, change, form))]
         if len(blocks) > _MOST_BLOCKS:
             blocks = [f"-o json prints the {len(blocks)} changed objects for their repositories"]
         return "\n\n".join((text, *blocks))
 
     def documents(self) -> list[dict[str, Any]]:
-        return git_documents(self.changes)
+        """Return `{"name", "source", "object", "manifest"}` of each change."""
+        return [{"name": name, **entry} for name, change in self.changes for entry in git_documents([change])]
 
-    def _block(self, change: GitChange, form: str) -> str:
+    def _block(self, name: str, change: GitChange, form: str) -> str:
         body = repository_document(change)
         if body is None:
             return ""
-        heading, text = sanitize(f"for the repository of {change.source}:"), sanitize_lines(document(body, "yaml"))
-        return f"{heading}\n\n```yaml\n{text}\n```" if form == "md" else f"{heading}\n\n{text}"
+        about = f" ({name})" if len({named for named, _ in self.changes}) > 1 else ""
+        heading, text = f"for the repository of {change.source}{about}:", sanitize_lines(document(body, "yaml"))
+        return f"{sanitize(heading)}\n\n" + (f"```yaml\n{text}\n```" if form == "md" else text)
 
     def _cluster(self) -> Cluster | None:
         return self._written() if self.changes and self._written is not None else None

@@ -23,6 +23,7 @@ from kymatui.cli.options.confirmation import confirm
 from kymatui.cli.options.direct_install import (
     CommandContext,
     add_clusters,
+    add_git_override,
     cancellable,
     install_request,
     open_context,
@@ -81,6 +82,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--direct", action="store_true", help="install even if lifecycle-manager could manage the module"
     )
     group.add_argument("--yes", "-y", action="store_true", help="skip the confirmation")
+    add_git_override(group)
     group.add_argument("--registry", default="", metavar="HOST", help="registry to push to: HOST[:PORT][/PATH]")
     group.add_argument(
         "--overwrite", action="store_true", help="replace a version of --registry that this command did not push"

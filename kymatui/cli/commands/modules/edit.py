@@ -94,7 +94,7 @@ class _Edit:
         if body is None:
             raise NotFoundError(f"{ref} no longer exists", status=404)
         self._require("patch", ref)
-        if not self._args.dry_run and (refusal := self._review().refusal(git_changes(body))) is not None:
+        if not self._args.dry_run and (refusal := self._review().refusal(ref.name, git_changes(body))) is not None:
             raise refusal  # before anything is rewritten in vain
         edit = edit_in_editor(editable_fields(body), ref.name, lambda desired: plan_edit(self._cluster, body, desired))
         if edit is None or not edit.changes:
@@ -120,7 +120,7 @@ class _Edit:
             raise ForbiddenError(f"you may not {verb} {ref} in {self._place.session.name}", hint=hint, status=403)
 
     def _apply(self, edit: ObjectEdit) -> int:
-        refusal = self._git.refusal(edit.git)
+        refusal = self._git.refusal(edit.ref.name, edit.git)
         if self._args.dry_run and refusal is None:
             return self._answer(edit.ref, edit, "planned")
         if refusal is not None:
