@@ -211,9 +211,12 @@ class RecordedPair:
         return [one for one in found if one["involvedObject"]["kind"] in ("Kyma", "Manifest")]
 
     def _operator_report(self) -> str:
-        """Return whether the operator still runs, and the end of its log."""
+        """Return whether the operator still runs, the end of its log, and what Kymas and Manifests report."""
         status = self.operator.p.poll()
         lines = self.log.read_text(errors="replace").splitlines()[-_LOG_LINES:]
+        for kind in ("kymas", "manifests"):
+            _, answer = self.player.kcp.call("GET", f"/apis/operator.kyma-project.io/v1beta2/namespaces/{HOME}/{kind}")
+            lines += [f"{one['metadata']}: {one.get('status')}" for one in answer["items"]]
         return "\n".join([f"the operator {'runs' if status is None else f'ended with {status}'}; its log:", *lines])
 
     def _play(self, step: dict[str, Any]) -> None:
