@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kymatui.domain.gitops import Changed
+from kymatui.domain.gitops import GitChanges
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.ownership import ObjectOwnership, OwnedObject
@@ -53,7 +53,7 @@ class DeletionPlan(Struct, frozen=True):
         return self.state.next_step(accept_unknown=self.request.accept_unknown)
 
     @property
-    def git(self) -> Changed:
+    def git(self) -> GitChanges:
         return self.state.git
 
     @property
@@ -144,7 +144,7 @@ class Uninstall(Struct, frozen=True):
         return self.plan.state if self.plan is not None else None
 
     @property
-    def git(self) -> Changed:
+    def git(self) -> GitChanges:
         return self.plan.git if self.plan is not None else ()
 
     @property

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from kymatui.domain.rights import GrantedRequest, Subject, role_manifests
-from kymatui.engine.cluster.request_scope import granted_requests
 from kymatui.engine.cluster.yaml_output import dump_yaml
 from kymatui.errors import NotFoundError
 
 if TYPE_CHECKING:
-    from kymatui.domain.kubernetes.refs import GroupVersionKind
     from kymatui.domain.rights import RequiredPermission
     from kymatui.engine.cluster.ports import Cluster
 
@@ -32,17 +30,31 @@ def by_namespace(requests: Iterable[ScopedRequest]) -> dict[str, list[GrantedReq
     return grouped
 
 
+def granted_requests(
+    cluster: Cluster, permissions: Iterable[RequiredPermission], plurals: Mapping[tuple[str, str], str]
+) -> Iterator[ScopedRequest]:
+    """Yield the namespace and the request of each permission.
+
+    The plural of a kind that the cluster does not serve is that of its CRD in `plurals`, else it is guessed.
+    """
+    for needed in permissions:
+        kind, served = needed.kind, cluster.kind(needed.kind)
+        plural = served.resource if served is not None else plurals.get((kind.group, kind.kind), "")
+        request = GrantedRequest(kind.group, plural or f"{kind.kind.lower()}s", needed.verb, needed.name)
+        yield needed.namespace, request
+
+
+def user_of(cluster: Cluster, otherwise: str = "USER") -> str:
+    """Return the name of the user as the server has it; `otherwise` before Kubernetes 1.28, which does not say it."""
+    try:
+        return cluster.user()
+    except NotFoundError:
+        return otherwise
+
+
 def role_text(cluster: Cluster, permissions: Iterable[RequiredPermission], purpose: str) -> str:
     """Return YAML of the Roles that grant permissions for a purpose, as "delete keda"; ask the server for the user."""
-
-    def plural_of(kind: GroupVersionKind) -> str:
-        served = cluster.kind(kind)
-        return served.resource if served is not None else ""
-
-    try:
-        user = cluster.user()
-    except NotFoundError:  # Kubernetes before 1.28
-        user = "USER"
-    requests = by_namespace(granted_requests(plural_of, permissions, {}))
+    user = user_of(cluster)
+    requests = by_namespace(granted_requests(cluster, permissions, {}))
     manifests = role_manifests(role_name(f"kymatui {purpose}"), requests, Subject(user))
     return "---\n".join((f"# Lets {user} {purpose}.\n", *map(dump_yaml, manifests)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from msgspec import Struct
 
@@ -12,7 +12,15 @@ from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import field_managers, read_meta, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 
-Changed = tuple["GitChange", ...]
+GitChanges = tuple["GitChange", ...]
+
+
+class ChangesGit(Protocol):
+    """A plan, or a part of one."""
+
+    @property
+    def git(self) -> GitChanges:
+        """Return what it changes of what comes from Git."""
 
 
 class GitTool(StrEnum):
@@ -81,15 +89,20 @@ def git_source(raw: object) -> GitSource | None:
     return GitSource(GitTool.APPLICATION, namespace, name) if tracked else None
 
 
-def git_changes(raw: object, after: Mapping[str, Any] | None = None) -> Changed:
+def git_changes(raw: object, after: Mapping[str, Any] | None = None) -> GitChanges:
     """Return the change of an object as it is now, () if nothing applies it from Git; `after` as in `GitChange`."""
     source = git_source(raw)
     return () if source is None else (GitChange(source, read_ref(raw), after),)
 
 
-def changes_of(sources: Iterable[tuple[GitSource | None, ObjectRef]]) -> Changed:
+def changes_of(sources: Iterable[tuple[GitSource | None, ObjectRef]]) -> GitChanges:
     """Return the changes of objects whose sources are known."""
     return tuple(GitChange(source, ref) for source, ref in sources if source is not None)
+
+
+def joined_changes(plans: Iterable[ChangesGit]) -> GitChanges:
+    """Return what several plans change of what comes from Git."""
+    return tuple(change for plan in plans for change in plan.git)
 
 
 def _by_source(changes: Iterable[GitChange]) -> dict[GitSource, list[ObjectRef]]:
@@ -147,9 +160,6 @@ def repository_document(change: GitChange) -> dict[str, Any] | None:
     return {"apiVersion": change.ref.kind.api_version, "kind": change.ref.kind.kind, "metadata": kept, **content}
 
 
-def git_documents(changes: Iterable[GitChange]) -> list[dict[str, Any]]:
-    """Return `{"source", "object", "manifest"}` of each change; the manifest is null where it is not displayed."""
-    return [
-        {"source": str(change.source), "object": str(change.ref), "manifest": repository_document(change)}
-        for change in changes
-    ]
+def git_document(change: GitChange) -> dict[str, Any]:
+    """Return `{"source", "object", "manifest"}`; the manifest is null where it is not displayed."""
+    return {"source": str(change.source), "object": str(change.ref), "manifest": repository_document(change)}

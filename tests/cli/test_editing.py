@@ -143,9 +143,9 @@ def test_an_edit_of_what_git_applies_is_warned_of(edit: Editing, cluster: Cluste
     assert (status, warning in refusal, "--override-gitops makes it here, until " in refusal) == (2, True, True)
     assert (planned, "for the repository of Flux HelmRelease apps:" in text) == (2, True)
     assert f"warning: {warning}" in text
-    found = json.loads(document)
-    assert (found["warnings"], found["outcome"]) == ([warning], "refused")
-    (change,) = found["git"]
+    refused = json.loads(document)
+    assert (refused["warnings"], refused["outcome"]) == ([warning], "refused")
+    (change,) = refused["git"]
     assert (change["source"], change["object"]) == ("Flux HelmRelease apps", NAME)
     metadata = change["manifest"]["metadata"]
     assert (metadata["annotations"]["team"], "labels" in metadata) == ("blue", False)

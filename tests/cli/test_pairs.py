@@ -521,9 +521,9 @@ def test_a_kyma_of_git_is_edited_only_where_a_person_overrides_it(
     assert f"{flux} applies Kyma kyma-system/default and may revert this change: make it in Git" in err
     assert "--override-gitops makes it here, for at most 10m, its interval" in err
     status, out, _ = run(capsys, *words, "--yes", "-o", "json")
-    found = json.loads(out)
-    assert (status, found["outcome"], policy()) == (2, "refused", was)
-    (change,) = found["git"]
+    refused = json.loads(out)
+    assert (status, refused["outcome"], policy()) == (2, "refused", was)
+    (change,) = refused["git"]
     assert (change["source"], change["object"]) == (flux, "Kyma kyma-system/default")
     assert set(change["manifest"]) == {"apiVersion", "kind", "metadata", "spec"}
     assert "kustomize" not in json.dumps(change["manifest"])
@@ -532,11 +532,11 @@ def test_a_kyma_of_git_is_edited_only_where_a_person_overrides_it(
     assert (status, "--override-gitops makes it here" in err, policy()) == (2, True, was)
     (change,) = json.loads(run(capsys, *fleet_words, "-o", "json")[1])["git"]
     assert (change["name"], change["source"]) == ("kcp-system/skr", flux)
-    for given in (words, fleet_words):
-        status, _, err = run(capsys, *given, "--yes", "--override-gitops")
+    for command in (words, fleet_words):
+        status, _, err = run(capsys, *command, "--yes", "--override-gitops")
         assert (status, policy()) == (0, "Ignore"), err
-        assert given is fleet_words or f"this lasts for at most 10m, its interval ({flux})" in err
-        assert run(capsys, "policy", "keda", was, *given[3:], "--yes", "--override-gitops")[0] == 0
+        assert command is fleet_words or f"this lasts for at most 10m, its interval ({flux})" in err
+        assert run(capsys, "policy", "keda", was, *command[3:], "--yes", "--override-gitops")[0] == 0
 
 
 def test_a_fleet_is_not_named_by_hand(capsys: pytest.CaptureFixture[str]) -> None:

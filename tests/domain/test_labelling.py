@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from kymatui.domain.catalog.catalog import build_catalog
-from kymatui.domain.gitops import git_documents
+from kymatui.domain.gitops import git_document
 from kymatui.domain.kubernetes.object_meta import LABEL_BETA, LABEL_INTERNAL
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
@@ -159,6 +159,7 @@ def test_a_label_of_a_kyma_that_git_applies_is_warned_of() -> None:
     assert found.warnings == (
         "Flux Kustomization flux/kyma applies Kyma kyma-system/default and may revert this change: make it in Git",
     )
-    (document,) = git_documents(found.git)
+    (change,) = found.git
+    document = git_document(change)
     metadata = {"name": "default", "namespace": "kyma-system", "labels": {LABEL_BETA: "true"}}
     assert (document["manifest"]["metadata"], "spec" in document["manifest"]) == (metadata, False)

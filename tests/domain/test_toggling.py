@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kymatui.domain.catalog.effects import EffectKind
-from kymatui.domain.gitops import git_documents
+from kymatui.domain.gitops import git_document
 from kymatui.domain.kyma.kymas import Policy
 from kymatui.domain.kyma_edit import entry_patch
 from kymatui.domain.kyma_edit.entry_patch import KymaEdit, edit_entry
@@ -398,6 +398,7 @@ def test_an_edit_of_what_git_applies_is_warned_of(labels: Json, annotations: Jso
     assert all([text for text in found.warnings if "Git" in text] == expected for found in edits)
     for found in edits if source else ():
         assert found.edit is not None
-        (document,) = git_documents(found.git)
+        (change,) = found.git
+        document = git_document(change)
         spec = {"modules": found.edit.edited_kyma["spec"]["modules"]}
         assert (document["source"], document["manifest"]["spec"]) == (source, spec)

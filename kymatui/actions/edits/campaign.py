@@ -28,6 +28,7 @@ from kymatui.domain.fleet.campaigns import (
     format_outcomes,
     waves,
 )
+from kymatui.domain.gitops import joined_changes
 from kymatui.domain.kubernetes.refs import split_name
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.plans.cluster_target import ClusterName
@@ -226,8 +227,7 @@ class Campaign(ClusterCampaign):
         if refusals:
             return replace(step, outcome=CampaignOutcome.REFUSED, message="; ".join(refusals), blocking=blocking)
         self._uninstalls[step.runtime] = uninstalls
-        git = tuple(change for uninstall in uninstalls for change in uninstall.git)
-        return replace(step, blocking=blocking, git=(*step.git, *git))
+        return replace(step, blocking=blocking, git=joined_changes((step, *uninstalls)))
 
     def _with_handover(self, step: CampaignStep, edits: ClusterKymaEdits, proposal: EditProposal) -> CampaignStep:
         """Add what becomes of a direct installation, also where the Kyma already has the edit."""

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from kymatui.actions.batch import BatchItem, BatchJob, Verb, Work
 from kymatui.actions.edits.edit_watch import StartedEdit
 from kymatui.actions.edits.handover import awaits_handover, complete_handover
+from kymatui.domain.gitops import joined_changes
 from kymatui.domain.kyma_edit.label_edit import LabelProposal, Labels
 from kymatui.domain.kyma_edit.module_edit import EditProposal, EditVerb, ModuleEdit
 from kymatui.engine.jobs.job_progress import EDIT_WORDS, JobProgress
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
     from kymatui.actions.edits.uninstall import UninstallConsent
     from kymatui.actions.plans import Uninstall
-    from kymatui.domain.gitops import Changed
+    from kymatui.domain.gitops import GitChanges
     from kymatui.domain.kyma_edit.edit_progress import EditProgress
     from kymatui.engine.jobs.run import Progress
 
@@ -43,8 +44,8 @@ class EditPlan(Struct, frozen=True):
     stage: str = ""
 
     @property
-    def git(self) -> Changed:
-        return (*self.proposal.git, *(change for uninstall in self.uninstalls for change in uninstall.git))
+    def git(self) -> GitChanges:
+        return joined_changes((self.proposal, *self.uninstalls))
 
     @property
     def unblocks(self) -> bool:
@@ -215,8 +216,8 @@ class LabelPlan(Struct, frozen=True):
     uninstalls: tuple[Uninstall, ...] = ()
 
     @property
-    def git(self) -> Changed:
-        return (*self.proposal.git, *(change for uninstall in self.uninstalls for change in uninstall.git))
+    def git(self) -> GitChanges:
+        return joined_changes((self.proposal, *self.uninstalls))
 
 
 LabelItem = BatchItem[LabelPlan, str]

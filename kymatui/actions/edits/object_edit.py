@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from kymatui.domain.gitops import Changed, git_changes, git_warnings
+from kymatui.domain.gitops import GitChanges, git_changes, git_warnings
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma_edit.label_edit import LABELS
@@ -49,7 +49,7 @@ class ObjectEdit(Struct, frozen=True):
     desired: Mapping[str, Any] | None = None
 
     @property
-    def git(self) -> Changed:
+    def git(self) -> GitChanges:
         """Return the change where the object comes from Git."""
         return git_changes(self.before, self.desired) if self.before is not None else ()
 

@@ -15,6 +15,7 @@ from kymatui.actions.modules.install import Installation, InstallControls, Insta
 from kymatui.actions.modules.install_choices import InstallAction
 from kymatui.actions.modules.install_plan import read_catalog
 from kymatui.domain.fleet.campaigns import CampaignChange, CampaignOutcome, CampaignStep
+from kymatui.domain.gitops import joined_changes
 from kymatui.domain.kubernetes.terminal_text import with_subject
 from kymatui.domain.plans.plan_preview import summarize_actions
 from kymatui.engine.apply.applier import ApplyOutcome
@@ -112,7 +113,7 @@ class UpgradeCampaign(ClusterCampaign):
         effects = tuple(
             f"{shown} {summarize_actions(step.action.value for step in plan.writes)}" for shown, plan, _ in rows
         )
-        git = tuple(change for item in pending for change in item.required_plan.git)
+        git = joined_changes(item.required_plan for item in pending)
         return CampaignStep(name, CampaignOutcome.PLANNED, "", lines, effects, warnings=warnings, git=git)
 
     def change_runtime(

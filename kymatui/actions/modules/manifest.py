@@ -15,7 +15,7 @@ from kymatui.actions.batch import BatchItem, BatchJob, Verb, Work
 from kymatui.actions.operator_lease import operator_of
 from kymatui.actions.session import Session
 from kymatui.domain.catalog.catalog import build_catalog
-from kymatui.domain.gitops import Changed, git_changes, git_warnings
+from kymatui.domain.gitops import GitChanges, git_changes, git_warnings
 from kymatui.domain.kubernetes.object_meta import OPERATOR, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kyma_keeper import Operator
@@ -69,7 +69,7 @@ class ManifestProposal(Struct, frozen=True):
         return all(line.startswith(" ") for line in self.diff)
 
     @property
-    def git(self) -> Changed:
+    def git(self) -> GitChanges:
         """Return the change where the Manifest comes from Git."""
         return git_changes(self.live.raw, self.body) if self.live is not None else ()
 

@@ -6,15 +6,15 @@ import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from kymatui.actions.git_sources import duration_lines, require_override
+from kymatui.actions.git_sources import duration_line, read_durations
 from kymatui.cli.output.printing import document
-from kymatui.domain.gitops import git_documents, repository_document
+from kymatui.domain.gitops import git_document, git_warnings, repository_document
 from kymatui.domain.kubernetes.terminal_text import sanitize, sanitize_lines
+from kymatui.errors import RefusedError
 
 if TYPE_CHECKING:
-    from kymatui.domain.gitops import Changed, GitChange
+    from kymatui.domain.gitops import GitChange, GitChanges, GitSource
     from kymatui.engine.cluster.ports import Cluster
-    from kymatui.errors import RefusedError
 
 _MOST_BLOCKS: Final = 3  # changed objects that are printed below a plan for people
 
@@ -26,16 +26,23 @@ class GitReview:
         self._overrides, self._written = getattr(args, "override_gitops", False), written
         self.changes: list[tuple[str, GitChange]] = []
         """Each change with the name of its item: a module, or a runtime."""
+        self._durations: dict[GitSource, str] = {}
 
-    def refusal(self, name: str, changes: Changed) -> RefusedError | None:
+    def refusal(self, name: str, changes: GitChanges) -> RefusedError | None:
         """Return why an item is refused, None where nothing of it comes from Git, or a person overrides it."""
         self.changes += ((name, change) for change in changes)
-        return None if self._overrides or not changes else require_override(changes, self._cluster())
+        if new := [change for change in changes if change.source not in self._durations]:
+            self._durations |= read_durations(new, self._written() if self._written is not None else None)
+        if self._overrides or not changes:
+            return None
+        (until, *more) = dict.fromkeys(self._durations[change.source] for change in changes)
+        hint = f"--override-gitops makes it here, {until}{', or longer' if more else ''}"
+        return RefusedError("; ".join(git_warnings(changes)), hint=hint, unchanged=True)
 
     def notices(self) -> tuple[str, ...]:
         """Return for how long changes last that are made."""
-        changes = tuple(change for _, change in self.changes)
-        return tuple(map(sanitize, duration_lines(changes, self._cluster()))) if self._overrides else ()
+        durations = self._durations if self._overrides else {}
+        return tuple(sanitize(duration_line(source, until)) for source, until in durations.items())
 
     def below(self, text: str, form: str) -> str:
         """Return the text of a plan with what the repositories have to say then, as YAML."""
@@ -46,7 +53,7 @@ class GitReview:
 
     def documents(self) -> list[dict[str, Any]]:
         """Return `{"name", "source", "object", "manifest"}` of each change."""
-        return [{"name": name, **entry} for name, change in self.changes for entry in git_documents([change])]
+        return [{"name": name, **git_document(change)} for name, change in self.changes]
 
     def _block(self, name: str, change: GitChange, form: str) -> str:
         body = repository_document(change)
@@ -55,6 +62,3 @@ class GitReview:
         about = f" ({name})" if len({named for named, _ in self.changes}) > 1 else ""
         heading, text = f"for the repository of {change.source}{about}:", sanitize_lines(document(body, "yaml"))
         return f"{sanitize(heading)}\n\n" + (f"```yaml\n{text}\n```" if form == "md" else text)
-
-    def _cluster(self) -> Cluster | None:
-        return self._written() if self.changes and self._written is not None else None

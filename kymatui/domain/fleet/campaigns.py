@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kymatui.domain.gitops import Changed
+from kymatui.domain.gitops import GitChanges
 from kymatui.domain.kubernetes.refs import split_name
 from kymatui.domain.kubernetes.terminal_text import format_count
 
@@ -63,7 +63,7 @@ class CampaignStep(Struct, frozen=True):
     uninstalls: tuple[str, ...] = ()
     blocking: tuple[OwnedObject, ...] = ()
     warnings: tuple[str, ...] = ()
-    git: Changed = ()
+    git: GitChanges = ()
     server: str = ""
     is_known: bool = True
     is_context: bool = False

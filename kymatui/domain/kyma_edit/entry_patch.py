@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from kymatui.domain.gitops import Changed, git_changes
+from kymatui.domain.gitops import GitChanges, git_changes
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import Kyma, Policy
@@ -39,7 +39,7 @@ class KymaEdit(Struct, frozen=True):
     edited_kyma: Mapping[str, Any]
 
     @property
-    def git(self) -> Changed:
+    def git(self) -> GitChanges:
         """Return the change of the Kyma where it comes from Git."""
         if self.is_empty:
             return ()

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.effects import Effect, compare_catalogs
-from kymatui.domain.gitops import Changed, git_changes, git_warnings
+from kymatui.domain.gitops import GitChanges, git_changes, git_warnings
 from kymatui.domain.kubernetes.object_meta import LABEL_BETA, LABEL_INTERNAL, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kyma_keeper import find_keeper
@@ -79,7 +79,7 @@ class LabelProposal(Struct, frozen=True):
     goes: tuple[ObjectRef, ...] = ()
     changes: tuple[ObjectRef, ...] = ()
     warnings: tuple[str, ...] = ()
-    git: Changed = ()
+    git: GitChanges = ()
 
     @property
     def command(self) -> tuple[str, ...]:

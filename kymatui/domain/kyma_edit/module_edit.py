@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.effects import Effect, compare_catalogs
 from kymatui.domain.catalog.rows import Catalog, CatalogOrigin, ModuleRow
-from kymatui.domain.gitops import Changed, git_warnings
+from kymatui.domain.gitops import GitChanges, git_warnings
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kyma.kyma_keeper import with_keeper
 from kymatui.domain.kyma.kymas import OWN_CHANNEL, Kyma, Policy, read_kyma
@@ -100,7 +100,7 @@ class EditProposal(Struct, frozen=True):
     known: bool = True
 
     @property
-    def git(self) -> Changed:
+    def git(self) -> GitChanges:
         return self.edit.git if self.edit is not None else ()
 
     @property

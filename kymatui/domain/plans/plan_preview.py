@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from kymatui.domain.kubernetes.terminal_text import sanitize
 
 if TYPE_CHECKING:
-    from kymatui.domain.gitops import Changed, GitChange
+    from kymatui.domain.gitops import GitChange, GitChanges
     from kymatui.domain.rights import RequiredPermission
 
 
@@ -126,7 +126,7 @@ def git_consents(changes: Iterable[GitChange]) -> Iterator[Consent]:
         yield Consent(f"gitops {source}", f"change here what {source} applies, until it applies it again")
 
 
-def git_option(changes: Changed) -> dict[str, str]:
+def git_option(changes: GitChanges) -> dict[str, str]:
     """Return the option of an accepted plan's journal, whose `git_consents` were given."""
     return {"override_gitops": "true"} if changes else {}
 

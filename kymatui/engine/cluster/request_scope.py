@@ -20,7 +20,7 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.errors import NotFoundError
 
 if TYPE_CHECKING:
-    from kymatui.domain.rights import GrantedRequest, RequiredPermission
+    from kymatui.domain.rights import RequiredPermission
 
 
 class WriteTerm(Protocol):
@@ -213,20 +213,3 @@ def missing_permissions(
     needed = list(dict.fromkeys(permissions))
     allowed = run_for_each(needed, is_allowed, cancel or threading.Event(), width)
     return tuple(right for right, may in zip(needed, allowed, strict=True) if not may)
-
-
-def granted_requests(
-    plural_of: Callable[[GroupVersionKind], str],
-    permissions: Iterable[RequiredPermission],
-    plurals: Mapping[tuple[str, str], str],
-) -> Iterator[tuple[str, GrantedRequest]]:
-    """Yield the namespace and the request of each permission.
-
-    `plural_of` returns "" for a kind that the cluster does not serve; if no CRD in `plurals` has it, it is guessed.
-    """
-    from kymatui.domain.rights import GrantedRequest
-
-    for needed in permissions:
-        kind = needed.kind
-        plural = plural_of(kind) or plurals.get((kind.group, kind.kind), "") or f"{kind.kind.lower()}s"
-        yield needed.namespace, GrantedRequest(kind.group, plural, needed.verb, needed.name)

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from msgspec import Struct, field
 
-from kymatui.domain.gitops import Changed, changes_of, git_warnings
+from kymatui.domain.gitops import GitChanges, changes_of, git_warnings
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kyma_keeper import with_keeper
@@ -141,7 +141,7 @@ class DeletionState(Struct, frozen=True):
     entry: ModuleRequest | None = None
     manifest_uid: str = ""
     foreseen: tuple[str, ...] = ()
-    edited: Changed = ()
+    edited: GitChanges = ()
     installer: str = ""
     keeper: Actor = Actor.KLM
     missing: tuple[RequiredPermission, ...] = ()
@@ -205,7 +205,7 @@ class DeletionState(Struct, frozen=True):
         return tuple(instance for instance in self.remaining.instances if instance.deleted_at is not None)
 
     @property
-    def git(self) -> Changed:
+    def git(self) -> GitChanges:
         """Return what comes from Git of what is edited and deleted."""
         own = self.uninstall.steps if self.uninstall is not None else ()
         objects = changes_of((managed_object.git, managed_object.ref) for managed_object in self.deleted_objects)

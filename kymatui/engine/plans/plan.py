@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kymatui.domain.gitops import Changed, GitSource, changes_of
+from kymatui.domain.gitops import GitChanges, GitSource, changes_of
 from kymatui.domain.kubernetes.object_meta import LAST_APPLIED, read_kind
 from kymatui.domain.kubernetes.privileges import find_privileges
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
@@ -153,7 +153,7 @@ class Step(Struct, frozen=True):
     git: GitSource | None = None
 
 
-def git_of(steps: Iterable[Step]) -> Changed:
+def git_of(steps: Iterable[Step]) -> GitChanges:
     """Return the changes and deletions of objects that come from Git."""
     changing = (Action.CHANGE, Action.CONFLICT, Action.DELETE)
     return changes_of((step.git, step.ref) for step in steps if step.action in changing)
@@ -248,7 +248,7 @@ class Plan(Struct, frozen=True):
         return tuple(step for step in self.steps if step.action in actions)
 
     @property
-    def git(self) -> Changed:
+    def git(self) -> GitChanges:
         return git_of(self.steps)
 
     @property

@@ -8,22 +8,23 @@ from typing import TYPE_CHECKING, Generic
 from msgspec.structs import replace
 
 from kymatui.actions.batch import BatchItem, BatchJob, Items, Plan, Result, Verb, run_items
-from kymatui.actions.git_sources import duration_lines
+from kymatui.actions.git_sources import duration_line, read_durations
 from kymatui.errors import PartlyDoneError
 
 if TYPE_CHECKING:
     from kymatui.actions.jobs import JobReport
-    from kymatui.domain.gitops import Changed
+    from kymatui.domain.gitops import GitChanges
     from kymatui.domain.plans.plan_preview import Preview
     from kymatui.ui.flows.flow_app import FlowApp
 
 
-async def with_durations(app: FlowApp, preview: Preview, changes: Changed) -> Preview:
+async def with_durations(app: FlowApp, preview: Preview, changes: GitChanges) -> Preview:
     """Return the preview with for how long changes last that come from Git."""
     session = app.view.writing
     if not changes or session is None:
         return preview
-    lines = await app.jobs.in_thread(lambda: duration_lines(changes, session.cluster))
+    durations = await app.jobs.in_thread(lambda: read_durations(changes, session.cluster))
+    lines = (duration_line(source, until) for source, until in durations.items())
     return replace(preview, warnings=(*preview.warnings, *lines))
 
 

@@ -38,6 +38,7 @@ from kymatui.domain.fleet.campaigns import (
     job_runtimes,
     waves,
 )
+from kymatui.domain.gitops import joined_changes
 from kymatui.domain.kubernetes.refs import split_name
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma.kymas import Policy
@@ -146,7 +147,7 @@ async def _plan(
         keeps, titles = frozenset({FLEET_JOB_KEY}), tuple(map(_step, waves(steps, pace.canaries, pace.at_once)))
         numbers = {"canaries": str(pace.canaries), "at_once": str(pace.at_once)}
         names = join_runtimes(job_runtimes(steps, is_resumed=is_resumed))
-        git = git_option(tuple(change for step in steps if step.is_ahead for change in step.git))
+        git = git_option(joined_changes(step for step in steps if step.is_ahead))
         purpose = JobPurpose(change.kind, change.modules, {**change.options, **numbers, **git, RUNTIMES: names})
         title = campaign_title(change.words, steps, planned)
         work = JobSpec(title, run, "", keeps, titles, _STAYS, purpose, cluster=lambda: campaign.home)

@@ -15,6 +15,7 @@ from kymatui.actions.edits.session_deletions import SessionDeletions
 from kymatui.actions.finalizers import BlockedObject, blocked_objects, remove_finalizer
 from kymatui.actions.jobs import JobReport, JobSpec
 from kymatui.actions.plans import DeletionPlan, DeletionRequest
+from kymatui.domain.gitops import joined_changes
 from kymatui.domain.kubernetes.terminal_text import format_count, name_or_count, with_subject
 from kymatui.domain.modules.presence import Presence
 from kymatui.domain.plans.jobs import JobPurpose, module_key
@@ -129,8 +130,7 @@ def _joined(parts: dict[str, Preview], left_out: Sequence[str], folder: str) -> 
 
 async def _accepted(app: FlowApp, deletions: SessionDeletions, plans: Sequence[DeletionPlan], shown: Preview) -> None:
     """Ask once for all deletions and start a job for each."""
-    git = tuple(change for plan in plans for change in plan.git)
-    answer = await app.push_screen_wait(PlanScreen(await with_durations(app, shown, git)))
+    answer = await app.push_screen_wait(PlanScreen(await with_durations(app, shown, joined_changes(plans))))
     if not answer.is_yes:
         return
     for plan in plans:

@@ -13,6 +13,7 @@ from kymatui.actions.modules.install import InstallItem, install_item
 from kymatui.actions.modules.install_choices import InstallAction, InstallSelection, InstallStatus, newest_version
 from kymatui.actions.modules.install_plan import Adoption, InstallRequest
 from kymatui.actions.modules.module_sources import ModuleSource
+from kymatui.domain.gitops import joined_changes
 from kymatui.domain.kyma.kymas import Policy
 from kymatui.domain.plans.jobs import VALUES_LEFT_OUT, JobPurpose, module_key
 from kymatui.domain.plans.plan_preview import PreviewVerdict, git_option
@@ -222,8 +223,7 @@ async def _plan(
     plans, standings = planned.plans, planned.standings
     kept = plan_to_json(plans[0]) if len(plans) == 1 else None
     shown = preview_install(plans, standings, kept, left_out=planned.left_out, editable=editable)
-    git = tuple(change for plan in plans for change in plan.git)
-    answer = await app.push_screen_wait(PlanScreen(await with_durations(app, shown, git)))
+    answer = await app.push_screen_wait(PlanScreen(await with_durations(app, shown, joined_changes(plans))))
     if answer.is_yes:
         for plan, request, standing in zip(plans, planned.requests, standings, strict=True):
             forced = plan

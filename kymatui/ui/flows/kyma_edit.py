@@ -24,6 +24,7 @@ from kymatui.actions.edits.module_edits import (
 )
 from kymatui.actions.edits.uninstall import UninstallConsent
 from kymatui.actions.jobs import FOLLOW_SECONDS, JobReport, JobSpec
+from kymatui.domain.gitops import joined_changes
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.terminal_text import name_or_count, with_subject
@@ -43,7 +44,7 @@ from kymatui.ui.viewmodels.display_text import ChoiceOption, Question
 
 if TYPE_CHECKING:
     from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
-    from kymatui.domain.gitops import Changed
+    from kymatui.domain.gitops import GitChanges
     from kymatui.ui.connection.cluster_link import ConnectionLink
     from kymatui.ui.flows.flow_app import FlowApp
     from kymatui.ui.flows.job_controller import JobRestart
@@ -137,8 +138,8 @@ async def _plan(app: FlowApp, toggles: Sequence[ModuleEdit], again: JobRestart) 
     return answer.verdict
 
 
-def _git(items: Sequence[EditItem]) -> Changed:
-    return tuple(change for item in items for change in item.required_plan.git)
+def _git(items: Sequence[EditItem]) -> GitChanges:
+    return joined_changes(item.required_plan for item in items)
 
 
 def _may_write(edits: ClusterKymaEdits, proposal: EditProposal | LabelProposal) -> bool:

@@ -17,22 +17,22 @@ from typing import TYPE_CHECKING, Any, Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kymatui.actions.roles import ScopedRequest, by_namespace, role_name
+from kymatui.actions.roles import ScopedRequest, by_namespace, granted_requests, role_name, user_of
 from kymatui.cli.cluster_options import add_cluster_options
 from kymatui.cli.options.direct_install import FORMATS
 from kymatui.cli.output.printing import document, markdown, paragraph, print_text, table
 from kymatui.cli.session_arguments import open_configured_session, session_options_of
 from kymatui.domain.kubernetes.object_meta import read_ref
-from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.rights import ACTIONS, CATALOG, LIST_VERBS, GrantedRequest, Subject, role_manifests, role_rules
 from kymatui.domain.snapshot.cluster_index import KYMA_FEED, RELEASE_FEED
 from kymatui.domain.snapshot.snapshots import CATALOG_FEED, FeedState, is_namespaced_feed
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.ports import NAMESPACE
-from kymatui.engine.cluster.request_scope import PermissionRecord, granted_requests, recorded_permissions
+from kymatui.engine.cluster.request_scope import PermissionRecord, recorded_permissions
 from kymatui.engine.cluster.yaml_output import dump_yaml
-from kymatui.errors import ClusterError, KymatuiError, NotFoundError, RefusedError, UnknownNameError, UsageError
+from kymatui.errors import ClusterError, KymatuiError, RefusedError, UnknownNameError, UsageError
 
 if TYPE_CHECKING:
     from kymatui.engine.cluster.ports import Cluster
@@ -113,23 +113,16 @@ def _find(args: argparse.Namespace) -> Findings:
         session.wait_complete(_LISTED)
         cluster, plurals = session.cluster, record.plurals
 
-        def plural_of(kind: GroupVersionKind) -> str:
-            served = cluster.kind(kind)
-            return served.resource if served is not None else ""
-
         own = _own_needs(args, session)
-        needed = tuple(dict.fromkeys((*own, *granted_requests(plural_of, record.needed, plurals))))
-        optional = tuple(dict.fromkeys(granted_requests(plural_of, record.optional, plurals)))
+        needed = tuple(dict.fromkeys((*own, *granted_requests(cluster, record.needed, plurals))))
+        optional = tuple(dict.fromkeys(granted_requests(cluster, record.optional, plurals)))
         missing = _refused(subject, needed)
         created = _new_namespaces(cluster, missing)
     finally:
         session.close()
     if created:  # whoever creates the Roles creates the namespaces
         missing = tuple(scoped for scoped in missing if scoped != ("", _NEW_NAMESPACE))
-    try:
-        user = subject.user()
-    except NotFoundError:  # Kubernetes before 1.28
-        user = args.as_user or "USER"
+    user = user_of(subject, args.as_user or "USER")
     command = " ".join(filter(None, ("kymatui", args.action, *args.arguments, args.options)))
     return Findings(user, command, len(needed), missing, _refused(subject, optional), created, unknown)
 

@@ -18,7 +18,7 @@ from kymatui.cli.options.direct_install import (
 )
 from kymatui.cli.output.plan_changes import from_to
 from kymatui.cli.output.printing import document, markdown, paragraph, print_text, table
-from kymatui.domain.gitops import git_documents, git_warnings
+from kymatui.domain.gitops import git_document, git_warnings
 from kymatui.domain.installed import SourceKind, is_local, source_of
 from kymatui.domain.modules.presence import UNFINISHED
 from kymatui.errors import RefusedError
@@ -85,7 +85,7 @@ class CheckCommand:
                         **state,
                         "drift": differences,
                         "notReady": waiting,
-                        "git": git_documents(report.plan.git),
+                        "git": [git_document(change) for change in report.plan.git],
                     },
                     args.output,
                 )

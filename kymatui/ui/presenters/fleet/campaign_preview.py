@@ -13,6 +13,7 @@ from kymatui.domain.fleet.campaigns import (
     subject_of,
     summarize_campaign,
 )
+from kymatui.domain.gitops import joined_changes
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.ownership import describe_objects
 from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine, git_consents
@@ -54,7 +55,7 @@ def preview_campaign(
         refusals=() if planned or begun else (f"no selected {subject_of(steps)} can be changed",),
         warnings=tuple(_warnings(begun, planned, others, canaries, at_once)),
         grants=tuple(dict.fromkeys(install_preview.granted_rights(installs))),
-        consents=(*_consents(planned), *git_consents(change for step in planned for change in step.git)),
+        consents=(*_consents(planned), *git_consents(joined_changes(planned))),
         question=f"{words[:1].upper()}{words[1:]}?",
         editable=True,
         overview=summarize_campaign(steps),

@@ -8,6 +8,7 @@ from difflib import unified_diff
 
 from kymatui.actions.modules.install_choices import InstallStatus, is_lower
 from kymatui.actions.modules.manifest import ManifestProposal
+from kymatui.domain.gitops import joined_changes
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.plans.direct_install import is_lower_version
 from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine, git_consents
@@ -74,7 +75,7 @@ def preview_install(
         missing=tuple(dict.fromkeys(right for plan in plans for right in plan.missing)),
         role=role_hint(*(plans[0].command[:1] if len(plans) > 1 else plans[0].command)),
         grants=tuple(granted_rights(plans)),
-        consents=(*_consents(plans, standings), *git_consents(change for plan in plans for change in plan.git)),
+        consents=(*_consents(plans, standings), *git_consents(joined_changes(plans))),
         question=f"{words[:1].upper()}{words[1:]}?",
         document=document,
         file_name=f"{install_title(plans).replace(' ', '-')}.json",

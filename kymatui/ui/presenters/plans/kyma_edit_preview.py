@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kymatui.domain.catalog.effects import Effect
-from kymatui.domain.gitops import git_documents
+from kymatui.domain.gitops import git_document, joined_changes
 from kymatui.domain.kubernetes.terminal_text import name_or_count, with_subject
 from kymatui.domain.kyma_edit.label_edit import LabelProposal
 from kymatui.domain.kyma_edit.module_edit import EditProposal, EditVerb, ModuleEdit, edit_command
@@ -18,7 +18,6 @@ from kymatui.domain.rights import patching, role_hint
 
 if TYPE_CHECKING:
     from kymatui.actions.plans import Uninstall
-    from kymatui.domain.gitops import GitChange
 
 _WORDS = {
     EditVerb.ENABLE: "enable {}",
@@ -85,7 +84,11 @@ def preview_edit(
         ),
         missing=() if may_write else tuple(dict.fromkeys(patching(one.edit.kyma) for one in proposals if one.edit)),
         role=role_hint(*edit_command(toggles)),
-        consents=(*_consents(effects), *_cascades(uninstalls), *git_consents(_git(proposals, uninstalls))),
+        consents=(
+            *_consents(effects),
+            *_cascades(uninstalls),
+            *git_consents(joined_changes((*proposals, *uninstalls))),
+        ),
         question=f"{words[:1].upper()}{words[1:]}?",
         document=_document(proposals),
         file_name=f"{toggles[0].verb.value}-{toggles[0].module if len(toggles) == 1 else 'modules'}.json",
@@ -207,11 +210,6 @@ def _cascades(uninstalls: Sequence[Uninstall]) -> Iterator[Consent]:
             yield Consent(f"cascade {uninstall.module}", words)
 
 
-def _git(proposals: Sequence[EditProposal | LabelProposal], uninstalls: Sequence[Uninstall]) -> Iterator[GitChange]:
-    for changing in (*proposals, *uninstalls):
-        yield from changing.git
-
-
 def _backups(uninstalls: Sequence[Uninstall]) -> Iterator[str]:
     if kept := [uninstall.module for uninstall in uninstalls if uninstall.saved]:
         yield f"deleted objects of {', '.join(kept)} are saved to a backup first"
@@ -230,7 +228,7 @@ def _document(proposals: Sequence[EditProposal]) -> bytes:
             ],
             "refusals": list(proposal.refusals),
             "warnings": list(proposal.warnings),
-            "git": git_documents(proposal.git),
+            "git": [git_document(change) for change in proposal.git],
         }
         for proposal in proposals
     ]
@@ -291,7 +289,11 @@ def preview_label(
         warnings=(*proposal.warnings, *_bystander(management), *_backups(uninstalls)),
         missing=() if may_write or edit is None else (patching(edit.kyma),),
         role=role_hint(*proposal.command),
-        consents=(*_consents(proposal.effects), *_cascades(uninstalls), *git_consents(_git([proposal], uninstalls))),
+        consents=(
+            *_consents(proposal.effects),
+            *_cascades(uninstalls),
+            *git_consents(joined_changes((proposal, *uninstalls))),
+        ),
         question=f"{words[:1].upper()}{words[1:]}?",
         editable=True,
         kymas=(edit.kyma.path,) if edit is not None else (),
