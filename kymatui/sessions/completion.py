@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
@@ -31,14 +32,11 @@ def find_names(options: SessionOptions, on_request: Callable[[], None]) -> Compl
 def _read_names(options: SessionOptions, on_request: Callable[[], None]) -> CompletionNames | None:
     from kymatui.sessions.cluster.catalog_session import open_session
 
-    session = open_session(replace(options, read_only=True, once=True))
-    try:
+    with closing(open_session(replace(options, read_only=True, once=True))) as session:
         on_request()
         session.start(lambda: None)
         session.wait_complete(_PATIENCE)
         return names_in(session.snapshot())
-    finally:
-        session.close()
 
 
 def find_runtime_names(options: SessionOptions, on_request: Callable[[], None]) -> tuple[str, ...]:
@@ -51,16 +49,13 @@ def find_runtime_names(options: SessionOptions, on_request: Callable[[], None]) 
     from kymatui.sessions.control_plane.pair_session import list_runtimes
     from kymatui.sessions.control_plane.runtime_completion import load_runtime_names, save_runtime_names
 
-    home = open_cluster(replace(options, read_only=True))
-    try:
+    with closing(open_cluster(replace(options, read_only=True))) as home:
         known, young = load_runtime_names(home.client)
         if not young:
             on_request()
             save_runtime_names(home.client, list_runtimes(home))
             known, _ = load_runtime_names(home.client)
         return known
-    finally:
-        home.client.transport.close()
 
 
 def find_module_names(options: SessionOptions, runtime: str, on_request: Callable[[], None]) -> CompletionNames:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Final
 
 from kymatui.domain.kubernetes.refs import split_name
@@ -117,11 +117,8 @@ class ContextCampaign:
     def _identity(self, entry: ContextEntry) -> str:
         """Return the identity of a context's cluster, "" where it cannot be read."""
         try:
-            cluster = open_cluster(options_of(self._options, entry))
-            try:
+            with closing(open_cluster(options_of(self._options, entry))) as cluster:
                 return cluster_identity(cluster)
-            finally:
-                cluster.client.transport.close()
         except KymatuiError:
             return ""
 

@@ -105,7 +105,7 @@ class ContextWatch:
 
     def close(self) -> None:
         self._feeds.close(timeout=0.0)
-        self._cluster.client.transport.close()
+        self._cluster.close()
 
 
 def _version(raw: Object) -> str:

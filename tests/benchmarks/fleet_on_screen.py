@@ -17,7 +17,7 @@ from pathlib import Path
 
 from kymatui.sandbox.door import start_sandbox
 from kymatui.sessions.cluster.session_options import RemoteOptions, SessionOptions
-from kymatui.sessions.control_plane.remote_session import open_remote
+from kymatui.sessions.control_plane.remote_session import RemoteSession
 from kymatui.ui.application.fleet_app import FleetApp
 from tests.benchmarks.drawing import Writes, at, drawn, key_to_paint, keys_to_paint, stalls
 from tests.benchmarks.fleet_following import EVENTS_A_SECOND, WATCHED_SECONDS, memory
@@ -46,7 +46,7 @@ def main() -> None:
 
 async def measure(kubeconfig: str, count: int) -> None:
     began = time.perf_counter()
-    app = FleetApp(lambda: open_remote(RemoteOptions(SessionOptions(kubeconfig=kubeconfig))))
+    app = FleetApp(lambda: RemoteSession(RemoteOptions(SessionOptions(kubeconfig=kubeconfig))))
     async with drawn(app) as driver:
         async with stalls() as loading:
             await until(app, 1)

@@ -203,7 +203,7 @@ async def _screen(seed: int, *, fleet: bool) -> None:
     """Opens the screen, and presses keys that it offers, for some seconds."""
     from kymatui.sessions.cluster.catalog_session import open_session
     from kymatui.sessions.cluster.session_options import RemoteOptions, SessionOptions
-    from kymatui.sessions.control_plane.remote_session import open_remote
+    from kymatui.sessions.control_plane.remote_session import RemoteSession
     from kymatui.settings.config_file import Settings
     from kymatui.ui.application.fleet_app import FleetApp
     from kymatui.ui.application.kymatui_app import KymatuiApp
@@ -212,7 +212,7 @@ async def _screen(seed: int, *, fleet: bool) -> None:
     chance = random.Random(seed)
     options = SessionOptions(os.environ["KUBECONFIG"])
     app: Any = (
-        FleetApp(lambda: open_remote(RemoteOptions(options, by_hand=options)), settings=Settings())
+        FleetApp(lambda: RemoteSession(RemoteOptions(options, by_hand=options)), settings=Settings())
         if fleet
         else KymatuiApp(lambda: open_session(options), settings=Settings())
     )

@@ -22,7 +22,7 @@ from kymatui.domain.snapshot.snapshots import FeedState
 from kymatui.sandbox.door import start_sandbox
 from kymatui.sandbox.fault_client import FaultClient
 from kymatui.sessions.cluster.session_options import RemoteOptions, SessionOptions
-from kymatui.sessions.control_plane.remote_session import open_remote
+from kymatui.sessions.control_plane.remote_session import RemoteSession
 from kymatui.settings.config_file import Settings
 from kymatui.ui.application.fleet_app import FleetApp
 from kymatui.ui.screens.fleet.fleet_screen import FleetScreen
@@ -39,7 +39,7 @@ async def walk(kubeconfig: Path) -> tuple[Tried, tuple[int, int]]:
     """What was tried, and what the app itself counted: requests that read, and that could have changed something."""
     tried = Tried()
     options = RemoteOptions(SessionOptions(str(kubeconfig), "kcp", read_only=True))
-    app = FleetApp(lambda: open_remote(options), settings=Settings(), read_only=True, audit=True)
+    app = FleetApp(lambda: RemoteSession(options), settings=Settings(), read_only=True, audit=True)
     app.animation_level = "none"
     async with app.run_test(size=SIZE) as pilot:
         await until(pilot, lambda: app.fleet is not None and bool(app.fleet.rows))

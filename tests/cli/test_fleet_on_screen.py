@@ -16,7 +16,7 @@ from kymatui.sandbox.fault_client import FaultClient
 from kymatui.sandbox.world.story import sample_fleet
 from kymatui.sessions.cluster.cluster_access import open_cluster
 from kymatui.sessions.cluster.session_options import RemoteOptions, SessionOptions
-from kymatui.sessions.control_plane.remote_session import open_remote
+from kymatui.sessions.control_plane.remote_session import RemoteSession
 from kymatui.settings.config_file import Settings
 from kymatui.ui.application.fleet_app import FleetApp
 from kymatui.ui.dialogs.action_menu import MenuScreen
@@ -59,7 +59,7 @@ def sides(two_clusters: Path) -> Iterator[tuple[Cluster, Cluster]]:
 def fleet_app(two_clusters: Path, runtime: str = "", **more: Any) -> FleetApp:
     control = SessionOptions(str(two_clusters), "kcp", read_only=more.pop("read_only", False))
     options = RemoteOptions(control, runtime=runtime)
-    return FleetApp(lambda: open_remote(options), settings=Settings(), **more)
+    return FleetApp(lambda: RemoteSession(options), settings=Settings(), **more)
 
 
 def asked(cluster: Cluster, kyma: ObjectRef) -> list[str]:

@@ -16,7 +16,7 @@ from kymatui.adapters.kube.transport.transport import is_read_only_request
 from kymatui.domain.snapshot.snapshots import FeedState
 from kymatui.sandbox.fault_client import FaultClient
 from kymatui.sessions.cluster.session_options import RemoteOptions, SessionOptions
-from kymatui.sessions.control_plane.remote_session import open_remote
+from kymatui.sessions.control_plane.remote_session import RemoteSession
 from kymatui.settings.config_file import Settings
 from kymatui.ui.application.fleet_app import FleetApp
 from kymatui.ui.navigation.command_table import ScreenCommand
@@ -80,7 +80,7 @@ async def test_no_key_of_a_fleets_screens_writes_to_either_server(two_clusters: 
     for log in logs:
         log.requests(forget=True)
     options = RemoteOptions(SessionOptions(str(two_clusters), "kcp", read_only=True))
-    app = FleetApp(lambda: open_remote(options), settings=Settings(), read_only=True, audit=True)
+    app = FleetApp(lambda: RemoteSession(options), settings=Settings(), read_only=True, audit=True)
     app.animation_level = "none"
     tried = Tried()
     async with app.run_test(size=SIZE) as pilot:

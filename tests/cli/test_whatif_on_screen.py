@@ -14,7 +14,7 @@ from kymatui.cli.main import main
 from kymatui.domain.whatif.fleet_objects import build_fleet_objects
 from kymatui.errors import NotFoundError
 from kymatui.sessions.cluster.session_options import RemoteOptions, SessionOptions
-from kymatui.sessions.control_plane.remote_session import RemoteSession, open_remote
+from kymatui.sessions.control_plane.remote_session import RemoteSession
 from kymatui.settings.config_file import Settings
 from kymatui.ui.application.fleet_app import FleetApp
 from kymatui.ui.screens.fleet.whatif_screen import WhatIfScreen
@@ -33,7 +33,7 @@ def test_kymas_and_catalog_are_followed_as_the_command_lists_them(control: Sessi
     exported = tmp_path / "fleet.json"
     assert main(["fleet", "export", str(exported), "--kubeconfig", control.kubeconfig, "--context", "kcp"]) == 0
     document = json.loads(exported.read_text())
-    session = open_remote(RemoteOptions(control))
+    session = RemoteSession(RemoteOptions(control))
     followed = session.follow_objects(lambda: None)
     followed.start()
     try:
@@ -50,7 +50,7 @@ def test_kymas_and_catalog_are_followed_as_the_command_lists_them(control: Sessi
 
 
 def test_a_cluster_without_kymas_is_named(control: SessionOptions, monkeypatch: pytest.MonkeyPatch) -> None:
-    session: RemoteSession = open_remote(RemoteOptions(control))
+    session: RemoteSession = RemoteSession(RemoteOptions(control))
     monkeypatch.setattr(session.home.client.discovery, "find_kind", lambda *_: None)
     followed = session.follow_objects(lambda: None)
     followed.start()
@@ -61,7 +61,7 @@ def test_a_cluster_without_kymas_is_named(control: SessionOptions, monkeypatch: 
 
 
 async def _numbers(control: SessionOptions, file: Path) -> str:
-    app = FleetApp(lambda: open_remote(RemoteOptions(control)), settings=Settings())
+    app = FleetApp(lambda: RemoteSession(RemoteOptions(control)), settings=Settings())
     async with app.run_test(size=(200, 40)) as pilot:
         await there(pilot)
         app.screen.command_line.run(f"whatif {file}")  # type: ignore[attr-defined]

@@ -19,7 +19,7 @@ from textual.screen import ModalScreen, Screen
 
 from kymatui.sessions.cluster.catalog_session import open_session
 from kymatui.sessions.cluster.session_options import RemoteOptions, SessionOptions
-from kymatui.sessions.control_plane.remote_session import open_remote
+from kymatui.sessions.control_plane.remote_session import RemoteSession
 from kymatui.settings.config_file import Settings
 from kymatui.ui import screens
 from kymatui.ui.application.fleet_app import FleetApp
@@ -210,7 +210,7 @@ async def walk_catalog(folder: Path, tried: Tried) -> None:
 async def walk_fleet(folder: Path, tried: Tried) -> None:
     """The cluster as a fleet, and what is behind it."""
     with read_only(folder, tried) as options:
-        app = FleetApp(lambda: open_remote(RemoteOptions(options, by_hand=options)), settings=Settings())
+        app = FleetApp(lambda: RemoteSession(RemoteOptions(options, by_hand=options)), settings=Settings())
         app.animation_level = "none"
         async with app.run_test(size=SIZE) as pilot:
             await until(pilot, lambda: app.fleet is not None and bool(app.fleet.rows))

@@ -27,7 +27,7 @@ from kymatui.errors import CancelledError
 from kymatui.sandbox.fault_client import FaultClient
 from kymatui.sandbox.world.story.sample_fleet import WRONG, access_secret, wrong_secrets
 from kymatui.sessions.cluster.session_options import RemoteOptions, SessionOptions
-from kymatui.sessions.control_plane.remote_session import RemoteSession, open_remote
+from kymatui.sessions.control_plane.remote_session import RemoteSession
 from kymatui.sessions.control_plane.runtime_connector import CONNECT_SECONDS
 from kymatui.sessions.control_plane.runtime_session import RuntimeSession
 from kymatui.sessions.reports.fleet_audit import AuditProgress, audit_fleet
@@ -90,7 +90,7 @@ class Fleet:
         return str(next(entry["cluster"]["server"] for entry in self._config["clusters"] if entry["name"] == name))
 
     def remote(self, **more: Any) -> RemoteSession:
-        found = open_remote(RemoteOptions(SessionOptions(str(self.sandbox.kubeconfig), "kcp"), **more), QUICK)
+        found = RemoteSession(RemoteOptions(SessionOptions(str(self.sandbox.kubeconfig), "kcp"), **more), QUICK)
         found.start(lambda: None)
         return found
 

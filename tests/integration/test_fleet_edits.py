@@ -21,7 +21,7 @@ from kymatui.engine.jobs.job_records import JobRecord
 from kymatui.engine.jobs.journal import JournalMark
 from kymatui.sandbox.world.story.sample_fleet import access_secret
 from kymatui.sessions.cluster.session_options import RemoteOptions, SessionOptions
-from kymatui.sessions.control_plane.remote_session import open_remote
+from kymatui.sessions.control_plane.remote_session import RemoteSession
 from kymatui.settings.config_file import Settings
 from kymatui.ui.application.fleet_app import FleetApp
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
@@ -247,7 +247,7 @@ def printed(capsys: pytest.CaptureFixture[str], status: int, *words: str) -> str
 
 async def test_the_screen_marks_them_shows_one_table_and_goes_on_where_a_failure_stopped_it(runtimes: Runtimes) -> None:
     options = RemoteOptions(SessionOptions(str(runtimes.kubeconfig), "kcp"))
-    app = FleetApp(lambda: open_remote(options), settings=Settings(), allow_fleet_writes=True)
+    app = FleetApp(lambda: RemoteSession(options), settings=Settings(), allow_fleet_writes=True)
     async with app.run_test(size=SIZE) as pilot:
         person, screen = Person(pilot), app.screen
         assert isinstance(screen, FleetScreen)

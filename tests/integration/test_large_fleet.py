@@ -27,7 +27,7 @@ from kymatui.sandbox.sandbox_server import SandboxCluster, kubeconfig_text, writ
 from kymatui.sandbox.world.modules.module_announcement import KYMAS, MANIFESTS
 from kymatui.sandbox.world.story import sample_fleet, world_population
 from kymatui.sessions.cluster.session_options import RemoteOptions, SessionOptions
-from kymatui.sessions.control_plane.remote_session import RemoteSession, open_remote
+from kymatui.sessions.control_plane.remote_session import RemoteSession
 from kymatui.ui.presenters.fleet.fleet_reports import matrix_rows
 from kymatui.ui.presenters.fleet.runtime_rows import FleetRows, RuntimeFilter, group_rows, key_text
 from kymatui.ui.viewmodels.row_filter import parse_filter
@@ -94,7 +94,7 @@ def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def remote(kubeconfig: Path) -> Iterator[RemoteSession]:
-    with contextlib.closing(open_remote(RemoteOptions(SessionOptions(str(kubeconfig))))) as found:
+    with contextlib.closing(RemoteSession(RemoteOptions(SessionOptions(str(kubeconfig))))) as found:
         found.start(lambda: None)
         assert found.wait_complete(120)
         yield found

@@ -24,7 +24,7 @@ from kymatui.operator.manifest_context import open_manifest_context
 from kymatui.sandbox.world.story.sample_fleet import access_secret
 from kymatui.sessions.cluster.cluster_access import open_cluster
 from kymatui.sessions.cluster.session_options import RemoteOptions, SessionOptions
-from kymatui.sessions.control_plane.remote_session import open_remote
+from kymatui.sessions.control_plane.remote_session import RemoteSession
 from kymatui.sessions.fetching import FetchOptions
 from kymatui.settings.config_file import Settings
 from kymatui.ui.application.fleet_app import FleetApp
@@ -374,7 +374,7 @@ def far(sandbox: ReadySandbox) -> Iterator[FleetApp]:
         body.pop("status", None)
         control.apply(body)
     options = RemoteOptions(SessionOptions(str(sandbox.kubeconfig), "own"), runtime="far")
-    yield FleetApp(lambda: open_remote(options), settings=Settings())
+    yield FleetApp(lambda: RemoteSession(options), settings=Settings())
     for body in made:
         control.delete(read_ref(body))
     for body in offered:

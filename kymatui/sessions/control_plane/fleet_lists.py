@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -58,13 +59,11 @@ class FleetNames(Struct, frozen=True):
 
 def fleet_names(options: SessionOptions) -> FleetNames | None:
     """Return all names of a control plane, whichever of its runtimes are chosen; None where they are not known."""
-    client = open_cluster(replace(options, namespace="")).client
     try:
-        kymas, templates, metas = (_listed(client, fixed) for fixed in KYMA_KINDS[:3])
+        with closing(open_cluster(replace(options, namespace=""))) as home:
+            kymas, templates, metas = (_listed(home.client, fixed) for fixed in KYMA_KINDS[:3])
     except ClusterError:
         return None
-    finally:
-        client.transport.close()
     runtimes = build_fleet(kymas).runtimes
     offered = [template for raw in templates if isinstance(template := read_template(raw), ModuleTemplate)]
     released = [meta for raw in metas if isinstance(meta := read_release_meta(raw), ReleaseMeta)]

@@ -130,7 +130,7 @@ class FleetSession:
             save_runtime_names(self.home.client, self._names)
         self._director.close()
         self._feeds.close()
-        self.home.client.transport.close()
+        self.home.close()
 
     def wait_complete(self, timeout: float) -> bool:
         """Wait until all is listed or refused; False where that took too long. Raises what fails for good."""
@@ -139,7 +139,7 @@ class FleetSession:
     def _is_listed(self) -> bool:
         return are_settled(self.feeds, time.time())
 
-    def require_kymas(self) -> None:
+    def require_kyma(self) -> None:
         """Raise where there is no fleet to be shown."""
         feed = self.feeds[KYMAS.feed]
         if feed.state is FeedState.ABSENT:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
@@ -84,16 +85,13 @@ def open_pair(options: RemoteOptions) -> PairSession:
     try:
         name = options.runtime
         if not name and options.by_hand is not None:
-            by_hand = open_cluster(options.by_hand)
-            try:
+            with closing(open_cluster(options.by_hand)) as by_hand:
                 name = owner_kyma(by_hand.client)
-            finally:
-                by_hand.client.transport.close()
         if not name:
             raise UsageError("no runtime named", hint="`kymatui fleet` lists the runtimes")
         return PairSession(home, find_runtime(home, name, options.control.namespace), options)
     except BaseException:
-        home.client.transport.close()
+        home.close()
         raise
 
 
@@ -168,4 +166,4 @@ class PairSession(RuntimeSession):
             save_pair_names(self.home.client, super().pair())
         super().close()
         if self._plane is None:
-            self.home.client.transport.close()
+            self.home.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
@@ -28,29 +28,18 @@ if TYPE_CHECKING:
     from kymatui.actions.edits.campaign import ListedFleet
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
     from kymatui.adapters.kube.watch.watch_reader import WatchTiming
-    from kymatui.domain.plans.cluster_target import ClusterTarget
-    from kymatui.domain.snapshot.snapshots import Feed
 
 
-def open_remote(options: RemoteOptions, timing: WatchTiming | None = None) -> RemoteSession:
-    """Read the configuration; raises ConfigurationError where it cannot be used. Nothing is sent before `start`."""
-    return RemoteSession(options, timing)
-
-
-class RemoteSession:
+class RemoteSession(FleetSession):
     """The fleet's session with a way to each runtime."""
 
     def __init__(self, options: RemoteOptions, timing: WatchTiming | None = None) -> None:
+        """Read the configuration; raises ConfigurationError where it cannot be used. Nothing is sent before `start`."""
+        super().__init__(open_cluster(options.control), options.control.namespace, timing)
         self.options, self._timing = options, timing
-        self.home = open_cluster(options.control)
-        self._fleet = FleetSession(self.home, options.control.namespace, timing)
         self._rules: dict[str, FoundRules] = {}
         self._by_hand_owner = ""
         self._straight: RuntimeKey | None = None
-
-    @property
-    def name(self) -> str:
-        return self._fleet.name
 
     @property
     def cluster(self) -> KubeCluster:
@@ -60,41 +49,15 @@ class RemoteSession:
     title = ""
     """A control plane is named after its context."""
 
-    @property
-    def namespace(self) -> str:
-        return self._fleet.namespace
-
-    @property
-    def target(self) -> ClusterTarget:
-        """Return the control plane as plans and confirmations name it."""
-        return self._fleet.target
-
-    @property
-    def read_only(self) -> bool:
-        return self._fleet.read_only
-
-    @property
-    def traffic(self) -> tuple[int, int]:
-        """Return the number of read requests sent, and of requests that can write."""
-        return self._fleet.traffic
-
-    @property
-    def feeds(self) -> Mapping[str, Feed]:
-        return self._fleet.feeds
-
-    @property
-    def failure(self) -> KymatuiError | None:
-        return self._fleet.failure
-
     def start(self, on_change: Callable[[], None]) -> None:
         """Begin to follow the fleet. Whose cluster was named by hand is asked on the way."""
-        self._fleet.start(on_change)
+        super().start(on_change)
         if self.options.by_hand is not None:
             threading.Thread(target=self._ask_owner, args=(on_change,), name="runtime-owner", daemon=True).start()
 
     def picture(self) -> FleetSnapshot:
         """Return the fleet as known now, without waiting."""
-        picture = self._fleet.picture()
+        picture = super().picture()
         if self._straight is None and self.requested_runtime:
             named = picture.named(self.requested_runtime)
             self._straight = (named.ref.namespace, named.name) if named is not None else None
@@ -146,27 +109,14 @@ class RemoteSession:
 
     def retry(self) -> None:
         self._rules.clear()
-        self._fleet.retry()
-
-    def close(self) -> None:
-        self._fleet.close()
-
-    def wait_complete(self, timeout: float) -> bool:
-        """Wait until the whole fleet is listed or refused; False where that took too long."""
-        return self._fleet.wait_complete(timeout)
-
-    def require_kyma(self) -> None:
-        """Raise where there is no fleet to be shown."""
-        self._fleet.require_kymas()
+        super().retry()
 
     def _ask_owner(self, on_change: Callable[[], None]) -> None:
         assert self.options.by_hand is not None
-        with contextlib.suppress(KymatuiError):  # it is asked, and told, again when somebody looks at a runtime
-            cluster = open_cluster(replace(self.options.by_hand, read_only=True))
-            try:
-                self._by_hand_owner = owner_kyma(cluster.client)
-            finally:
-                cluster.client.transport.close()
+        by_hand = replace(self.options.by_hand, read_only=True)
+        # it is asked, and told, again when somebody looks at a runtime
+        with contextlib.suppress(KymatuiError), contextlib.closing(open_cluster(by_hand)) as cluster:
+            self._by_hand_owner = owner_kyma(cluster.client)
         on_change()
 
 

@@ -173,7 +173,7 @@ class SecretRuntimes:
     def _let_go(self, clusters: Iterable[KubeCluster]) -> None:
         for cluster in clusters:
             self.closing(cluster)
-            cluster.client.transport.close()
+            cluster.close()
 
     def _open(self, kubeconfig: bytes, name: str, guard: RequestGuard | None) -> KubeCluster:
         connection = connect_from_secret(kubeconfig, name)

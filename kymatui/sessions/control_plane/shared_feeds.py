@@ -107,7 +107,7 @@ class ControlPlane:
 
     def close(self) -> None:
         self._feeds.close()
-        self.home.client.transport.close()
+        self.home.close()
 
     def _ring(self) -> None:
         with self._changed:

@@ -7,7 +7,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
@@ -89,15 +89,13 @@ def audit_fleet(
     """
     raise_gc_thresholds()
     control = replace(options.control, read_only=True, catalogs=(), once=True)
-    home, stop = open_cluster(control), cancel or threading.Event()
-    try:
+    stop = cancel or threading.Event()
+    with closing(open_cluster(control)) as home:
         if control.namespace:
             require_namespace(home, control.namespace)
         plane = ControlPlaneAudit(home, control, stop)
         findings = [*plane.findings(), *_FleetAudit(plane, control, timeout, stop, deep=deep).run(progress)]
         return judge_findings(home.name, "", time.time(), findings, ignores), plane.notes
-    finally:
-        home.client.transport.close()
 
 
 class _FleetAudit:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -39,8 +40,7 @@ def read_maintenance(
     """
     raise_gc_thresholds()
     control = replace(options.control, maintenance_policy=policy) if policy else options.control
-    home = open_cluster(control)
-    try:
+    with closing(open_cluster(control)) as home:
         kymas = _kymas(home, control, options.runtime)
         if control.namespace and not kymas:
             require_namespace(home, control.namespace)
@@ -61,8 +61,6 @@ def read_maintenance(
             for control_namespace in (k.meta.namespace,)
         )
         return tuple(sorted(maintenances, key=lambda maintenance: maintenance.ref)), tuple(dict.fromkeys(notes))
-    finally:
-        home.client.transport.close()
 
 
 def _kymas(home: KubeCluster, control: SessionOptions, runtime: str) -> list[Kyma]:
@@ -89,17 +87,11 @@ def _listed(
 def read_chains(options: RemoteOptions, timeout: float) -> tuple[WatcherChain, ...]:
     """Return every Watcher's chain, with a runtime to its end. Raise what keeps a cluster from being reached."""
     if options.runtime or options.by_hand is not None:
-        pair = open_pair(options)
-        try:
+        with closing(open_pair(options)) as pair:
             pair.start(lambda: None)
             pair.wait_connected(timeout)
             return pair.chains()
-        finally:
-            pair.close()
-    home = open_cluster(options.control)
-    try:
+    with closing(open_cluster(options.control)) as home:
         if options.control.namespace:
             require_namespace(home, options.control.namespace)
         return build_chains(read_control_side(home), None)
-    finally:
-        home.client.transport.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -115,11 +115,8 @@ def single_cluster(options: SessionOptions, fleet: FleetObjects, source: str) ->
     if source or set(fleet.kymas) != {(KYMA_NAMESPACE, KYMA_NAME)}:
         yield None
         return
-    home = open_cluster(options)
-    try:
+    with closing(open_cluster(options)) as home:
         yield lambda: home
-    finally:
-        home.client.transport.close()
 
 
 def _only_namespace(fleet: FleetObjects) -> str:
@@ -152,9 +149,8 @@ def read_fleet_objects(options: SessionOptions, labels: str, now: float) -> tupl
     Kymas or of the catalog raises: with a part of the catalog every forecast would be a guess.
     """
     raise_gc_thresholds()
-    home = open_cluster(options)
-    client = home.client
-    try:
+    with closing(open_cluster(options)) as home:
+        client = home.client
         try:
             kymas = list_kind(client, _KYMAS, options.namespace, labels=labels)
         except InvalidError as error:
@@ -176,8 +172,6 @@ def read_fleet_objects(options: SessionOptions, labels: str, now: float) -> tupl
         fleet = build_fleet_objects(home.name, kymas, catalog, settings, now)
         manifests, manifest_notes = _manifests(client, fleet)
         return replace(fleet, manifests=manifests), tuple(dict.fromkeys((*notes, *manifest_notes)))
-    finally:
-        client.transport.close()
 
 
 def _manifests(

@@ -76,6 +76,9 @@ class KubeCluster(ReviewedCluster, Writes):
     def read_only(self) -> bool:
         return self.client.transport.read_only
 
+    def close(self) -> None:
+        self.client.transport.close()
+
     # kinds
 
     def kind(self, gvk: GroupVersionKind) -> ServedKind | None:

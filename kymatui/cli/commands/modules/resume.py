@@ -6,6 +6,7 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from typing import Any
 
 from kymatui.actions.jobs import job_cluster
@@ -67,11 +68,8 @@ def _cluster(args: argparse.Namespace) -> ClusterName:
     if is_remote(args):
         with open_context(args, once=True) as context:
             return job_cluster(context.session)
-    cluster = open_cluster(session_options_of(args)[0])
-    try:
+    with closing(open_cluster(session_options_of(args)[0])) as cluster:
         return name_cluster(cluster)
-    finally:
-        cluster.client.transport.close()
 
 
 def _named(word: str, jobs: Sequence[JobRecord], cluster: ClusterName) -> JobRecord:

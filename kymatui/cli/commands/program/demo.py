@@ -67,7 +67,7 @@ def _show(args: argparse.Namespace) -> int:
 
     from kymatui.cli.commands.program.screen import show
     from kymatui.sessions.cluster.session_options import RemoteOptions
-    from kymatui.sessions.control_plane.remote_session import open_remote
+    from kymatui.sessions.control_plane.remote_session import RemoteSession
 
     options, settings = session_options_of(args)
     fleet = _is_fleet(args)
@@ -85,7 +85,7 @@ def _show(args: argparse.Namespace) -> int:
         return started[-1]
 
     def opened(chosen: SessionOptions) -> CatalogSession | RemoteSession:
-        return open_remote(RemoteOptions(chosen)) if fleet else open_configured_session(chosen, settings)
+        return RemoteSession(RemoteOptions(chosen)) if fleet else open_configured_session(chosen, settings)
 
     with TemporaryDirectory(prefix="kymatui-demo-", ignore_cleanup_errors=True) as folder, ExitStack() as running:
         contexts = KubeContexts(running_options, settings, opened)
@@ -111,7 +111,7 @@ def _check(args: argparse.Namespace) -> int:
     from kymatui.cli.commands.program.screen_check import PATIENCE_SECONDS, require_fleet, require_screen
     from kymatui.cli.main import main
     from kymatui.sessions.cluster.session_options import RemoteOptions
-    from kymatui.sessions.control_plane.remote_session import open_remote
+    from kymatui.sessions.control_plane.remote_session import RemoteSession
 
     styles_dir()  # what is missing here is told before a cluster is started
     options, settings = session_options_of(args)
@@ -119,7 +119,7 @@ def _check(args: argparse.Namespace) -> int:
     with start_sandbox(settled=True, clusters=_clusters(args), fleet=args.fleet) as sandbox:
         if _is_fleet(args):
             timeout = PATIENCE_SECONDS + (args.fleet or 0) / 100
-            require_fleet(lambda: open_remote(RemoteOptions(_on(options, sandbox.kubeconfig))), timeout)
+            require_fleet(lambda: RemoteSession(RemoteOptions(_on(options, sandbox.kubeconfig))), timeout)
             return main(["fleet", "--kubeconfig", str(sandbox.kubeconfig), *mode])
         require_screen(lambda: open_configured_session(_on(options, sandbox.kubeconfig), settings))
         return main(["catalog", "--kubeconfig", str(sandbox.kubeconfig), "--timeout", "60", *mode])

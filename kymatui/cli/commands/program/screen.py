@@ -108,9 +108,9 @@ def _show_fleet(args: argparse.Namespace, switch: Callable[[OtherView], None]) -
 
 
 def _open_fleet(options: RemoteOptions) -> RemoteSession:
-    from kymatui.sessions.control_plane.remote_session import open_remote
+    from kymatui.sessions.control_plane.remote_session import RemoteSession
 
-    return open_remote(options)
+    return RemoteSession(options)
 
 
 def _connected_fleet(args: argparse.Namespace, options: RemoteOptions) -> RemoteSession:
