@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from kymatui.errors import UsageError
 from kymatui.moments import parse_duration
@@ -12,6 +13,32 @@ from kymatui.patterns import deferred
 
 if TYPE_CHECKING:
     from kymatui.sessions.fetching import FetchOptions
+
+
+def add_options(
+    container: argparse._ActionsContainer, options: Mapping[str, str], default: Any = None, read: Any = None
+) -> None:
+    """Add options with their helps: `--flag`, `-n --name VALUE`, and `--name VALUE…` for one that may be repeated.
+
+    `default` is that of values, which `read` converts; with "" it is an empty list for repeated ones.
+    """
+    for option, text in options.items():
+        names = [word for word in option.split() if word.startswith("-")]
+        value = option.removeprefix(" ".join(names)).strip()
+        if not value:
+            flag = default if default is argparse.SUPPRESS else False
+            container.add_argument(*names, action="store_true", default=flag, help=text)
+        elif value.endswith("…"):
+            values: list[str] | None = None if default is None else []
+            container.add_argument(*names, action="append", default=values, metavar=value[:-1], help=text)
+        else:
+            container.add_argument(*names, default=default, type=read, metavar=value, help=text)
+
+
+def add_output(parser: argparse.ArgumentParser, forms: Sequence[str]) -> None:
+    """Add `-o`; the first format is the default."""
+    text = f"output format (default: {forms[0]})"
+    parser.add_argument("-o", "--output", choices=forms, default=forms[0], help=text)
 
 
 def add_cluster_options(parser: argparse.ArgumentParser) -> None:
@@ -23,38 +50,27 @@ def add_cluster_options(parser: argparse.ArgumentParser) -> None:
         help="colours; auto: on a terminal, unless NO_COLOR is set (default: auto)",
     )
     group = parser.add_argument_group("cluster")
-    group.add_argument(
-        "--kubeconfig", metavar="FILE", help="kubeconfig to read (default: $KUBECONFIG, else ~/.kube/config)"
-    )
-    group.add_argument("--context", metavar="NAME", help="context to use (default: current-context)")
-    group.add_argument(
-        "-n",
-        "--namespace",
-        metavar="NS",
-        help="namespace to use (default: the context's); commands read it if you may not list all namespaces, "
-        "the terminal UI lists only this one",
-    )
-    group.add_argument("--user", metavar="NAME", help="user of the kubeconfig (default: the context's)")
+    options = {
+        "--kubeconfig FILE": "kubeconfig to read (default: $KUBECONFIG, else ~/.kube/config)",
+        "--context NAME": "context to use (default: current-context)",
+        "-n --namespace NS": "namespace to use (default: the context's); commands read it if you may not list all "
+        "namespaces, the terminal UI lists only this one",
+        "--user NAME": "user of the kubeconfig (default: the context's)",
+    }
+    add_options(group, options)
     group.add_argument("--as", dest="as_user", metavar="USER", help="user to impersonate")
-    group.add_argument(
-        "--as-group", action="append", metavar="GROUP", help="group to impersonate, with --as; repeatable"
-    )
-    group.add_argument("--as-uid", metavar="UID", help="UID to impersonate, with --as")
-    group.add_argument(
-        "--request-timeout",
-        type=read_duration,
-        metavar="DURATION",
-        help="time limit of each request to the cluster (default: kymatui's own limits)",
-    )
-    group.add_argument(
-        "--read-only", action="store_true", help="refuse every write, send only reads (also: KYMATUI_READ_ONLY=1)"
-    )
-    group.add_argument(
-        "--catalog",
-        action="append",
-        metavar="SOURCE",
-        help="additional community modules: URL of an all-modules.yaml, file or folder; repeatable",
-    )
+    options = {
+        "--as-group GROUP…": "group to impersonate, with --as; repeatable",
+        "--as-uid UID": "UID to impersonate, with --as",
+    }
+    add_options(group, options)
+    text = "time limit of each request to the cluster (default: kymatui's own limits)"
+    add_options(group, {"--request-timeout DURATION": text}, read=read_duration)
+    options = {
+        "--read-only": "refuse every write, send only reads (also: KYMATUI_READ_ONLY=1)",
+        "--catalog SOURCE…": "additional community modules: URL of an all-modules.yaml, file or folder; repeatable",
+    }
+    add_options(group, options)
 
 
 def add_remote_options(parser: argparse.ArgumentParser, *, remote: str = "") -> None:
@@ -77,9 +93,7 @@ _SECONDS = deferred(r"\d+(?:\.\d+)?", re.ASCII)
 
 def add_duration(parser: argparse.ArgumentParser, option: str, default: str, help: str) -> None:
     """Add an option whose value is a duration in seconds; `default` is written as a user would."""
-    parser.add_argument(
-        option, type=read_duration, default=default, metavar="DURATION", help=f"{help} (default: {default})"
-    )
+    add_options(parser, {f"{option} DURATION": f"{help} (default: {default})"}, default, read_duration)
 
 
 def read_duration(text: str) -> float:
@@ -124,13 +138,7 @@ _OF_ONE_CONTEXT: Final = (
 
 
 def add_insecure_registries(parser: argparse._ActionsContainer) -> None:
-    parser.add_argument(
-        "--insecure-registry",
-        action="append",
-        default=[],
-        metavar="HOST",
-        help="registry to use without TLS; repeatable",
-    )
+    add_options(parser, {"--insecure-registry HOST…": "registry to use without TLS; repeatable"}, "")
 
 
 def add_fetching(parser: argparse._ActionsContainer) -> None:

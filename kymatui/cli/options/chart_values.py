@@ -8,17 +8,18 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from kymatui import helm
-from kymatui.cli.cluster_options import fetch_options
+from kymatui.cli.cluster_options import add_options, fetch_options
 from kymatui.engine.bundles.addresses import redact_address
 from kymatui.errors import RegistryError, UsageError
 
-_FLAGS = (
-    ("--set", "K=V", "value of the chart: key1=val1,key2=val2; repeatable"),
-    ("--set-string", "K=V", "value that stays a string; repeatable"),
-    ("--set-json", "K=JSON", "value as JSON: key=JSON, or a JSON object; repeatable"),
-    ("--set-file", "K=FILE", "value read from a file; repeatable"),
-    ("--set-literal", "K=TEXT", "literal value; repeatable"),
-)
+_FLAGS: Final[Mapping[str, str]] = {
+    "-f --values FILE…": "values file, URL, or - for standard input; repeatable, files are merged",
+    "--set K=V…": "value of the chart: key1=val1,key2=val2; repeatable",
+    "--set-string K=V…": "value that stays a string; repeatable",
+    "--set-json K=JSON…": "value as JSON: key=JSON, or a JSON object; repeatable",
+    "--set-file K=FILE…": "value read from a file; repeatable",
+    "--set-literal K=TEXT…": "literal value; repeatable",
+}
 _LARGEST: Final = 32 * 1024 * 1024
 """Bytes of values from standard input."""
 VALUE_OPTIONS: Final = ("set", "set_string", "set_json", "set_file", "set_literal")
@@ -26,16 +27,7 @@ VALUE_OPTIONS: Final = ("set", "set_string", "set_json", "set_file", "set_litera
 
 def add_values(group: argparse._ActionsContainer) -> None:
     """Add helm's flags for values."""
-    group.add_argument(
-        "-f",
-        "--values",
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="values file, URL, or - for standard input; repeatable, files are merged",
-    )
-    for flag, metavar, text in _FLAGS:
-        group.add_argument(flag, action="append", default=[], metavar=metavar, help=text)
+    add_options(group, _FLAGS, "")
 
 
 def value_flags(args: argparse.Namespace) -> Mapping[str, tuple[Any, ...]]:

@@ -19,6 +19,8 @@ from kymatui.cli.cluster_options import (
     add_component_registry,
     add_duration,
     add_fetching,
+    add_options,
+    add_output,
     add_remote_options,
     fetch_options,
 )
@@ -53,31 +55,15 @@ LISTED: Final = 40.0
 def add_source(parser: argparse.ArgumentParser) -> None:
     """Add the options for the source of a module: by default the template of that name in the catalog."""
     group = parser.add_argument_group("source", "default: the ModuleTemplate of that name in the catalog")
-    group.add_argument(
-        "--version", metavar="VERSION", default="", help="template or chart version to install (default: newest)"
-    )
-    group.add_argument(
-        "--file",
-        metavar="PATH",
-        default="",
-        help="install raw YAML: a folder, or a file or archive[//FOLDER], also at an https:// URL",
-    )
-    group.add_argument(
-        "--chart", metavar="CHART", default="", help="install a chart: path, URL, oci://…, or a name with --repo"
-    )
-    group.add_argument("--repo", metavar="URL", default="", help="chart repository of --chart")
-    group.add_argument(
-        "--kustomize",
-        metavar="PATH",
-        default="",
-        help="install a kustomization: a folder, or archive[//FOLDER] as a file or an https:// URL",
-    )
-    group.add_argument(
-        "--component",
-        metavar="REF",
-        default="",
-        help="install a module from a component: HOST[:PORT][/PATH]//COMPONENT:VERSION, or layout:DIR//…",
-    )
+    options = {
+        "--version VERSION": "template or chart version to install (default: newest)",
+        "--file PATH": "install raw YAML: a folder, or a file or archive[//FOLDER], also at an https:// URL",
+        "--chart CHART": "install a chart: path, URL, oci://…, or a name with --repo",
+        "--repo URL": "chart repository of --chart",
+        "--kustomize PATH": "install a kustomization: a folder, or archive[//FOLDER] as a file or an https:// URL",
+        "--component REF": "install a module from a component: HOST[:PORT][/PATH]//COMPONENT:VERSION, or layout:DIR//…",
+    }
+    add_options(group, options, "")
     add_component_registry(group, "with --verify")
     add_values(group)
     group.add_argument(
@@ -86,12 +72,11 @@ def add_source(parser: argparse.ArgumentParser) -> None:
         action="store_false",
         help="discard the values of the chart's release (default: merge the new values into them)",
     )
-    group.add_argument(
-        "--skip-schema-validation", action="store_true", help="do not check the values with the chart's schema"
-    )
-    group.add_argument(
-        "--follow-links", action="store_true", help="also follow symbolic links that lead out of the chart's repository"
-    )
+    options = {
+        "--skip-schema-validation": "do not check the values with the chart's schema",
+        "--follow-links": "also follow symbolic links that lead out of the chart's repository",
+    }
+    add_options(group, options)
     _add_signers(parser)
 
 
@@ -100,21 +85,15 @@ def _add_signers(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
         "signature", "any of these options requires a valid signature; nothing unsigned is used"
     )
-    group.add_argument(
-        "--verify", action="store_true", help="verify a chart by its provenance, a module by its OCM component"
-    )
-    group.add_argument("--keyring", metavar="FILE", default="", help="OpenPGP certificates of chart signers")
-    group.add_argument("--public-key", metavar="FILE", default="", help="PEM public key of the module's signer")
-    group.add_argument(
-        "--ca-cert", metavar="FILE", default="", help="PEM root certificates of module signers, instead of --public-key"
-    )
-    group.add_argument("--signature", metavar="NAME", default="", help="signature to verify, if a module has several")
-    group.add_argument(
-        "--issuer",
-        metavar="DN",
-        default="",
-        help="name that the signer's certificate must have (default: CN with the name of --signature)",
-    )
+    options = {
+        "--verify": "verify a chart by its provenance, a module by its OCM component",
+        "--keyring FILE": "OpenPGP certificates of chart signers",
+        "--public-key FILE": "PEM public key of the module's signer",
+        "--ca-cert FILE": "PEM root certificates of module signers, instead of --public-key",
+        "--signature NAME": "signature to verify, if a module has several",
+        "--issuer DN": "name that the signer's certificate must have (default: CN with the name of --signature)",
+    }
+    add_options(group, options, "")
 
 
 def add_intent(parser: argparse.ArgumentParser) -> None:
@@ -127,16 +106,11 @@ def add_intent(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--no-prune", dest="prune", action="store_false", help="keep objects that the new version no longer has"
     )
-    group.add_argument(
-        "--prune-definitions",
-        action="store_true",
-        help="also delete CRDs that the new version no longer has, with all their objects",
-    )
-    group.add_argument(
-        "--prune-namespaces",
-        action="store_true",
-        help="also delete namespaces that the new version no longer has, with all their objects",
-    )
+    options = {
+        "--prune-definitions": "also delete CRDs that the new version no longer has, with all their objects",
+        "--prune-namespaces": "also delete namespaces that the new version no longer has, with all their objects",
+    }
+    add_options(group, options)
     group.add_argument(
         "--policy",
         choices=("CreateAndDelete", "Ignore"),
@@ -158,7 +132,7 @@ def add_consent(parser: argparse.ArgumentParser, limit: str) -> None:
     )
     wait.add_argument("--no-wait", dest="wait", action="store_false", help="do not wait until the change is done")
     add_duration(parser, "--timeout", "5m", limit)
-    parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="output format (default: table)")
+    add_output(parser, FORMATS)
 
 
 def add_git_override(parser: argparse._ActionsContainer) -> None:

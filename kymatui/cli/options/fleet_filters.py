@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
+from kymatui.cli.cluster_options import add_options
 from kymatui.cli.options.unknown_names import require_in_fleet, require_plan_and_region, require_states
 from kymatui.errors import InvalidError, KymatuiError, UnknownNameError, UsageError
 
@@ -21,12 +22,7 @@ FILTERS: Final = ("runtime", "selector", "plan", "region", "state", "in_channel"
 
 def add_fleet_filters(group: argparse._ActionsContainer, *, has_channel: bool = False) -> None:
     """Add the filters, with their other names hidden; `has_channel` if the command has another option --channel."""
-    group.add_argument(
-        "--runtime",
-        action="append",
-        metavar="NAME",
-        help="only this runtime: Kyma name, shoot or runtime ID; repeatable",
-    )
+    add_options(group, {"--runtime NAME…": "only this runtime: Kyma name, shoot or runtime ID; repeatable"})
     group.add_argument("-l", "--selector", metavar="SELECTOR", default="", help="only Kymas with these labels")
     group.add_argument("--plan", metavar="PLAN", help="only runtimes of this plan")
     group.add_argument("--region", metavar="REGION", help="only runtimes in this region")
@@ -36,9 +32,7 @@ def add_fleet_filters(group: argparse._ActionsContainer, *, has_channel: bool = 
     group.add_argument("--having", dest="module", metavar="NAME[@VERSION]", help=argparse.SUPPRESS)
     if not has_channel:
         group.add_argument("--channel", dest="in_channel", metavar="CHANNEL", help=argparse.SUPPRESS)
-    group.add_argument(
-        "--drifting", action="store_true", help="only runtimes with a module whose version differs from its channel"
-    )
+    add_options(group, {"--drifting": "only runtimes with a module whose version differs from its channel"})
 
 
 def read_selected_fleet(options: SessionOptions, selector: str) -> tuple[str, Fleet, tuple[str, ...]]:

@@ -9,6 +9,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from kymatui.cli.cluster_options import add_options
 from kymatui.cli.output.printing import print_text
 from kymatui.domain.kubernetes.image_references import parse_image
 from kymatui.errors import UsageError
@@ -74,20 +75,13 @@ def add_release(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="channel to offer the version in, see --release-meta; repeatable",
     )
-    group.add_argument(
-        "--release-meta",
-        metavar="FILE",
-        help="present ModuleReleaseMeta of the module, - for standard input: adds it after the template, with the "
-        "version in --channel (default: print what to add to it)",
-    )
-    group.add_argument(
-        "--first-release",
-        action="store_true",
-        help="the module is in no channel yet: adds a ModuleReleaseMeta with --channel alone",
-    )
-    group.add_argument(
-        "--legacy", action="store_true", help="legacy ModuleTemplates, one for each channel, with the whole descriptor"
-    )
+    options = {
+        "--release-meta FILE": "present ModuleReleaseMeta of the module, - for standard input: adds it after the "
+        "template, with the version in --channel (default: print what to add to it)",
+        "--first-release": "the module is in no channel yet: adds a ModuleReleaseMeta with --channel alone",
+        "--legacy": "legacy ModuleTemplates, one for each channel, with the whole descriptor",
+    }
+    add_options(group, options)
 
 
 def read_release(args: argparse.Namespace, sources: DiskSources) -> ReleaseRequest:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from kymatui.cli.cluster_options import add_options
 from kymatui.cli.output.printing import paragraph
 
 if TYPE_CHECKING:
@@ -14,19 +15,20 @@ if TYPE_CHECKING:
     from kymatui.actions.plans import Uninstall
 
 
+DELETION_OPTIONS: Final[Mapping[str, str]] = {
+    "--cascade": "also delete objects that users created and the module manages",
+    "--accept-unknown": "assume that kinds you cannot list have no objects",
+}
+BACKUP_OPTIONS: Final[Mapping[str, str]] = {
+    "--backup FILE": "file for the backup (default: a new file, see `kymatui restore`)",
+    "--no-backup": "delete without a backup",
+}
+
+
 def add_uninstalling(parser: argparse.ArgumentParser) -> None:
     """Add the options of `kymatui delete`, for edits that uninstall a module."""
     group = parser.add_argument_group("if the change uninstalls a module")
-    group.add_argument(
-        "--cascade", action="store_true", help="also delete objects that users created and the module manages"
-    )
-    group.add_argument(
-        "--accept-unknown", action="store_true", help="assume that kinds you cannot list have no objects"
-    )
-    group.add_argument(
-        "--backup", metavar="FILE", help="file for the backup (default: a new file, see `kymatui restore`)"
-    )
-    group.add_argument("--no-backup", action="store_true", help="delete without a backup")
+    add_options(group, {**DELETION_OPTIONS, **BACKUP_OPTIONS})
 
 
 def consent_of(args: argparse.Namespace) -> UninstallConsent:

@@ -6,7 +6,7 @@ import argparse
 from collections import Counter
 from collections.abc import Sequence
 
-from kymatui.cli.cluster_options import add_fetching, fetch_options
+from kymatui.cli.cluster_options import add_fetching, add_options, add_output, fetch_options
 from kymatui.cli.commands.bundle.create import CONFIG
 from kymatui.cli.options.registry_options import PlaceKind, add_mapping, artifact_place
 from kymatui.cli.output.printing import document, print_text
@@ -26,19 +26,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-c", "--config-file", default=CONFIG, metavar="FILE", help=f"module config (default: {CONFIG})"
     )
-    parser.add_argument(
-        "--check-images", action="store_true", help="also report images that their registries do not have"
-    )
-    parser.add_argument(
-        "--against",
-        default="",
-        metavar="PLACE",
-        help="also report what grew since a version: HOST[/PATH] for the last one, or HOST[/PATH]//COMPONENT:VERSION",
-    )
-    parser.add_argument("--strict", action="store_true", help="exit status 2 for warnings, too")
-    parser.add_argument(
-        "-o", "--output", choices=("text", "json", "yaml"), default="text", help="output format (default: text)"
-    )
+    options = {
+        "--check-images": "also report images that their registries do not have",
+        "--against PLACE": "also report what grew since a version: HOST[/PATH] for the last one, or "
+        "HOST[/PATH]//COMPONENT:VERSION",
+        "--strict": "exit status 2 for warnings, too",
+    }
+    add_options(parser, options, "")
+    add_output(parser, ("text", "json", "yaml"))
     add_mapping(parser)
     add_fetching(parser)
 

@@ -6,7 +6,7 @@ import argparse
 from contextlib import ExitStack
 
 from kymatui.actions.components.component_facts import list_tags, list_versions
-from kymatui.cli.cluster_options import add_fetching, fetch_options
+from kymatui.cli.cluster_options import add_fetching, add_output, fetch_options
 from kymatui.cli.options.registry_options import add_mapping
 from kymatui.cli.output.printing import document, print_line, print_text
 from kymatui.domain.kubernetes.image_references import parse_image
@@ -19,9 +19,7 @@ from kymatui.sessions.registries import open_registries, open_stored_layout
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("place", metavar="PLACE", help="HOST[/PATH]//COMPONENT, HOST/IMAGE, layout:DIR or tar:FILE")
-    parser.add_argument(
-        "-o", "--output", choices=("text", "json", "yaml"), default="text", help="output format (default: text)"
-    )
+    add_output(parser, ("text", "json", "yaml"))
     add_mapping(parser)
     add_fetching(parser)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from kymatui.actions.modules.signatures import read_signer_file
-from kymatui.cli.cluster_options import add_fetching, fetch_options
+from kymatui.cli.cluster_options import add_fetching, add_options, fetch_options
 from kymatui.cli.options.registry_options import add_mapping, image_location, located_component
 from kymatui.cli.output.printing import print_line
 from kymatui.domain.kubernetes.terminal_text import format_count
@@ -29,20 +29,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="signature to verify (default: all of them); repeatable",
     )
-    parser.add_argument("--public-key", default="", metavar="FILE", help="PEM key or certificate of the signer")
-    parser.add_argument(
-        "--ca-cert",
-        default="",
-        metavar="FILE",
-        help="PEM root certificates that the signer's certificate must chain to",
-    )
-    parser.add_argument(
-        "--issuer",
-        default="",
-        metavar="NAME",
-        help="required name in the certificate: CN=acme,O=example (default: CN with the signature's name)",
-    )
-    parser.add_argument("--skip-images", action="store_true", help="do not fetch images to compare their digests")
+    options = {
+        "--public-key FILE": "PEM key or certificate of the signer",
+        "--ca-cert FILE": "PEM root certificates that the signer's certificate must chain to",
+        "--issuer NAME": "required name in the certificate: CN=acme,O=example (default: CN with the signature's name)",
+        "--skip-images": "do not fetch images to compare their digests",
+    }
+    add_options(parser, options, "")
     add_mapping(parser)
     add_fetching(parser)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Final
 
-from kymatui.cli.cluster_options import add_contexts, uses_contexts
+from kymatui.cli.cluster_options import add_contexts, add_options, uses_contexts
 from kymatui.cli.options.fleet_filters import FILTERS, add_fleet_filters
 from kymatui.errors import UsageError
 
@@ -21,9 +21,7 @@ def add_fleet_options(parser: argparse.ArgumentParser) -> None:
 
 def add_pace(group: argparse._ActionsContainer) -> None:
     """Add the consent to change several clusters, and at which pace."""
-    group.add_argument(
-        "--allow-fleet-writes", action="store_true", help="allow changes; without it, only the plan is displayed"
-    )
+    add_options(group, {"--allow-fleet-writes": "allow changes; without it, only the plan is displayed"})
     group.add_argument(
         "--canaries", type=int, default=1, metavar="N", help="number to change first, one by one (default: 1)"
     )

@@ -18,6 +18,7 @@ from kymatui.cli.cluster_options import (
     add_cluster_options,
     add_contexts,
     add_fetching,
+    add_options,
     add_remote_options,
     fetch_options,
     uses_contexts,
@@ -98,16 +99,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="ModuleReleaseMeta or ModuleTemplate that is deleted; repeatable",
     )
-    change.add_argument(
-        "--label",
-        action="append",
-        metavar="KEY=VALUE",
-        default=[],
-        help="set this label on the Kymas of the selected runtimes; KEY- removes it; repeatable",
-    )
-    change.add_argument(
-        "--policy", metavar="FILE", default="", help="maintenance policy to use instead of the current one"
-    )
+    options = {
+        "--label KEY=VALUE…": "set this label on the Kymas of the selected runtimes; KEY- removes it; repeatable",
+        "--policy FILE": "maintenance policy to use instead of the current one",
+    }
+    add_options(change, options, "")
     change.add_argument(
         "--restricted",
         action="append",
@@ -116,13 +112,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     answer = parser.add_argument_group("output")
     answer.add_argument("--group", choices=GROUPS, default="", help="count runtimes by this property")
-    answer.add_argument("--each", action="store_true", help="list each runtime (--module and --runtime do so, too)")
-    answer.add_argument("--canaries", action="store_true", help="list the runtimes to try the change on first")
-    answer.add_argument(
-        "--manifests",
-        action="store_true",
-        help="also compare both versions of each upgrade: risks, images, rights, CRDs (fetches them)",
-    )
+    options = {
+        "--each": "list each runtime (--module and --runtime do so, too)",
+        "--canaries": "list the runtimes to try the change on first",
+        "--manifests": "also compare both versions of each upgrade: risks, images, rights, CRDs (fetches them)",
+    }
+    add_options(answer, options)
     answer.add_argument(
         "--fail-on",
         action="append",

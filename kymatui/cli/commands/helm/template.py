@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kymatui import helm
+from kymatui.cli.cluster_options import add_options
 from kymatui.cli.commands.helm.chart_options import add_source, load, read_values, value_origin
 from kymatui.cli.options.chart_values import add_values
 from kymatui.cli.output.printing import print_line
@@ -41,41 +42,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-n", "--namespace", default="default", metavar="NS", help="namespace of the release (default: default)"
     )
-    parser.add_argument(
-        "--kube-version", default="", metavar="VERSION", help="Kubernetes version in .Capabilities.KubeVersion"
-    )
-    parser.add_argument(
-        "-a",
-        "--api-versions",
-        action="append",
-        default=[],
-        metavar="LIST",
-        help="API versions in .Capabilities.APIVersions",
-    )
-    parser.add_argument("--include-crds", action="store_true", help="also print the files in crds/")
-    parser.add_argument(
-        "--skip-crds", action="store_true", help="no effect here: CRDs are printed only with --include-crds"
-    )
-    parser.add_argument("--is-upgrade", action="store_true", help="render as an upgrade")
-    parser.add_argument("--no-hooks", action="store_true", help="leave hooks out")
-    parser.add_argument("--skip-tests", action="store_true", help="leave test hooks out")
-    parser.add_argument("--enable-dns", action="store_true", help="allow DNS lookups in getHostByName")
-    parser.add_argument("--skip-schema-validation", action="store_true", help="do not check values.schema.json")
-    parser.add_argument(
-        "-s",
-        "--show-only",
-        action="append",
-        default=[],
-        metavar="TEMPLATE",
-        help="print only this template; repeatable",
-    )
-    parser.add_argument(
-        "--output-dir", default="", metavar="DIR", help="write files to this folder instead of printing"
-    )
-    parser.add_argument(
-        "--release-name", action="store_true", help="add the name of the release to the path of --output-dir"
-    )
-    parser.add_argument("--debug", action="store_true", help="print the output even if it is not valid YAML")
+    options = {
+        "--kube-version VERSION": "Kubernetes version in .Capabilities.KubeVersion",
+        "-a --api-versions LIST…": "API versions in .Capabilities.APIVersions",
+        "--include-crds": "also print the files in crds/",
+        "--skip-crds": "no effect here: CRDs are printed only with --include-crds",
+        "--is-upgrade": "render as an upgrade",
+        "--no-hooks": "leave hooks out",
+        "--skip-tests": "leave test hooks out",
+        "--enable-dns": "allow DNS lookups in getHostByName",
+        "--skip-schema-validation": "do not check values.schema.json",
+        "-s --show-only TEMPLATE…": "print only this template; repeatable",
+        "--output-dir DIR": "write files to this folder instead of printing",
+        "--release-name": "add the name of the release to the path of --output-dir",
+        "--debug": "print the output even if it is not valid YAML",
+    }
+    add_options(parser, options, "")
     parser.add_argument("--dry-run", nargs="?", const="client", choices=("client", "none"), help=argparse.SUPPRESS)
     parser.add_argument("--wait", nargs="?", const="watcher", help=argparse.SUPPRESS)
     for flag in _IDLE_FLAGS:

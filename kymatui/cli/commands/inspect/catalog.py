@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from kymatui.cli.cluster_options import add_component_registry, add_contexts, add_fetching, uses_contexts
+from kymatui.cli.cluster_options import add_component_registry, add_contexts, add_fetching, add_options, uses_contexts
 from kymatui.cli.options.reading import (
     catalog_of,
     configure_reading,
@@ -44,20 +44,18 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--schema", action="store_true", help="print the JSON Schema of `-o json` and exit")
-    parser.add_argument(
-        "--installed-by",
-        metavar="NAME",
-        default="",
-        help="only what NAME installed, such as kymatui, helm or flux, with its Helm releases; all lists everything",
-    )
+    options = {
+        "--schema": "print the JSON Schema of `-o json` and exit",
+        "--installed-by NAME": "only what NAME installed, such as kymatui, helm or flux, with its Helm releases; all "
+        "lists everything",
+    }
+    add_options(parser, options, "")
     group = parser.add_argument_group("signatures")
-    group.add_argument(
-        "--signed", action="store_true", help="add whether components are signed; reads descriptors from registries"
-    )
-    group.add_argument(
-        "--public-key", default="", metavar="FILE", help="PEM key that verifies them (default: option `public_key`)"
-    )
+    options = {
+        "--signed": "add whether components are signed; reads descriptors from registries",
+        "--public-key FILE": "PEM key that verifies them (default: option `public_key`)",
+    }
+    add_options(group, options, "")
     add_component_registry(group, "with --signed")
     add_fetching(group)
     configure_reading(parser)

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from kymatui.actions.logs import MOST_STREAMS, LogFeed, LogState, LogStatus, read_logs
-from kymatui.cli.cluster_options import read_duration
+from kymatui.cli.cluster_options import add_options, read_duration
 from kymatui.cli.options.reading import configure_listing, listed_session, row_of
 from kymatui.cli.output.printing import print_line, print_message, print_text
 from kymatui.domain.catalog.catalog import build_catalog
@@ -47,19 +47,15 @@ _PAUSE: Final = 0.2  # seconds in which followed lines are put in order
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", help="name of the module")
-    parser.add_argument("-f", "--follow", action="store_true", help="print new lines until interrupted")
-    parser.add_argument(
-        "-p",
-        "--previous",
-        action="store_true",
-        help="print the previous instance of each container, before its last restart",
-    )
-    parser.add_argument(
-        "-c", "--container", metavar="NAME", help="container to read (default: the default container of each Pod)"
-    )
-    parser.add_argument("--all-containers", action="store_true", help="every container of each Pod")
-    parser.add_argument("--pod", metavar="NAME", help="only this Pod")
-    parser.add_argument("--all", action="store_true", help="every Pod of the module, not only those of its manager")
+    options = {
+        "-f --follow": "print new lines until interrupted",
+        "-p --previous": "print the previous instance of each container, before its last restart",
+        "-c --container NAME": "container to read (default: the default container of each Pod)",
+        "--all-containers": "every container of each Pod",
+        "--pod NAME": "only this Pod",
+        "--all": "every Pod of the module, not only those of its manager",
+    }
+    add_options(parser, options)
     parser.add_argument(
         "--since", type=read_duration, metavar="DURATION", help="only lines newer than this, such as 5m (default: all)"
     )

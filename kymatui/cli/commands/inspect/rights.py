@@ -18,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kymatui.actions.roles import ScopedRequest, by_namespace, granted_requests, role_name, user_of
-from kymatui.cli.cluster_options import add_cluster_options
+from kymatui.cli.cluster_options import add_cluster_options, add_output
 from kymatui.cli.options.direct_install import FORMATS
 from kymatui.cli.output.printing import document, markdown, paragraph, print_text, table
 from kymatui.cli.session_arguments import open_configured_session, session_options_of
@@ -60,7 +60,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--secrets", action="store_true", help="include the list of Secrets, which catalog needs for charts only"
     )
-    parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="output format (default: table)")
+    add_output(parser, FORMATS)
     add_cluster_options(parser)
 
 

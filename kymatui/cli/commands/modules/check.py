@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kymatui.cli.cluster_options import add_contexts, add_fetching, uses_contexts
+from kymatui.cli.cluster_options import add_contexts, add_fetching, add_output, uses_contexts
 from kymatui.cli.commands.modules.upgrade import find_installed_as, recorded_source
 from kymatui.cli.options.direct_install import (
     FORMATS,
@@ -34,7 +34,7 @@ class CheckCommand:
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("name", metavar="NAME", help="name of the module or the release")
-        parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="output format (default: table)")
+        add_output(parser, FORMATS)
         add_source(parser)
         add_fetching(parser)
         add_clusters(parser)

@@ -16,8 +16,10 @@ from msgspec.structs import replace
 
 from kymatui.actions.batch import Work, run_batch
 from kymatui.actions.jobs import job_cluster
+from kymatui.cli.cluster_options import add_options
 from kymatui.cli.options.batch_renderers import renderer_of
 from kymatui.cli.options.direct_install import CommandContext, ProgressPrinter, add_running, open_context
+from kymatui.cli.options.uninstalls import BACKUP_OPTIONS, DELETION_OPTIONS
 from kymatui.cli.output.batch_view import BatchQuestion, BatchView
 from kymatui.cli.output.deletion import deletion_consequence, deletion_json, deletion_text
 from kymatui.cli.output.plan_changes import deletion_summary
@@ -41,12 +43,7 @@ class DeleteCommand:
     def configure(self, parser: argparse.ArgumentParser) -> None:
         what = "module or release; several names make one plan and are deleted one after the other"
         parser.add_argument("names", metavar="NAME", nargs="+", help=what)
-        parser.add_argument(
-            "--cascade", action="store_true", help="also delete objects that users created and the module manages"
-        )
-        parser.add_argument(
-            "--accept-unknown", action="store_true", help="assume that kinds you cannot list have no objects"
-        )
+        add_options(parser, DELETION_OPTIONS)
         parser.add_argument(
             "--way",
             choices=("let", "ignore", "unmanage"),
@@ -54,16 +51,11 @@ class DeleteCommand:
             help="who deletes the default CR of a managed module: lifecycle-manager (let), or kymatui after it set the "
             "policy to Ignore (ignore); unmanage keeps the module and stops its updates (default: let)",
         )
-        parser.add_argument(
-            "--delete-crds",
-            action="store_true",
-            help="also delete the CRDs of a chart's folder crds/ that have no objects and belong to no other "
-            "installation (default: they stay, as with helm)",
+        text = (
+            "also delete the CRDs of a chart's folder crds/ that have no objects and belong to no other installation "
+            "(default: they stay, as with helm)"
         )
-        parser.add_argument(
-            "--backup", metavar="FILE", help="file for the backup (default: a new file, see `kymatui restore`)"
-        )
-        parser.add_argument("--no-backup", action="store_true", help="delete without a backup")
+        add_options(parser, {"--delete-crds": text, **BACKUP_OPTIONS})
         add_running(parser)
 
     def run(self, args: argparse.Namespace) -> int:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from kymatui.actions.edits.object_edit import ObjectEdit, apply_edit, editable_fields, plan_creation, plan_edit
 from kymatui.adapters.files.object_editor import edit_in_editor
+from kymatui.cli.cluster_options import add_output
 from kymatui.cli.options.confirmation import confirm
 from kymatui.cli.options.direct_install import (
     FORMATS,
@@ -58,7 +59,7 @@ class EditCommand:
         parser.add_argument("--dry-run", action="store_true", help="print the plan, change nothing")
         parser.add_argument("--yes", "-y", action="store_true", help="skip the confirmation")
         add_git_override(parser)
-        parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="output format (default: table)")
+        add_output(parser, FORMATS)
         add_list_timeout(parser)
         add_clusters(parser)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kymatui.actions.batch import Work, run_batch
 from kymatui.actions.jobs import job_cluster
+from kymatui.cli.cluster_options import add_options
 from kymatui.cli.options.batch_renderers import renderer_of
 from kymatui.cli.options.direct_install import add_running, open_context, waiting_note
 from kymatui.cli.options.unknown_names import require_known
@@ -30,15 +31,12 @@ class ManifestCommand:
     def configure(self, parser: argparse.ArgumentParser) -> None:
         what = "module whose ModuleTemplate names a registry; several names make one plan"
         parser.add_argument("names", metavar="NAME", nargs="+", help=what)
-        parser.add_argument(
-            "--version", metavar="VERSION", default="", help="version to install (default: newest stable)"
-        )
-        parser.add_argument(
-            "--force", action="store_true", help="repair: overwrite fields of other field managers; the plan lists them"
-        )
-        parser.add_argument(
-            "--allow-downgrade", action="store_true", help="allow a version lower than the installed one"
-        )
+        options = {
+            "--version VERSION": "version to install (default: newest stable)",
+            "--force": "repair: overwrite fields of other field managers; the plan lists them",
+            "--allow-downgrade": "allow a version lower than the installed one",
+        }
+        add_options(parser, options, "")
         parser.set_defaults(creates_namespace=True)
         add_running(parser)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from kymatui.actions.jobs import job_cluster
 from kymatui.adapters.files.job_journals import close_job, interrupted, job_records
-from kymatui.cli.cluster_options import uses_contexts
+from kymatui.cli.cluster_options import add_options, uses_contexts
 from kymatui.cli.options.direct_install import add_running, open_context
 from kymatui.cli.options.recorded_jobs import resume_args
 from kymatui.cli.output.printing import document, markdown, print_line, print_text, table
@@ -35,9 +35,7 @@ class ResumeCommand:
         parser.add_argument(
             "--contexts", action="store_const", const=[], help="continue a change of several contexts of the kubeconfig"
         )
-        parser.add_argument(
-            "--allow-fleet-writes", action="store_true", help="allow edits of several runtimes to continue"
-        )
+        add_options(parser, {"--allow-fleet-writes": "allow edits of several runtimes to continue"})
         parser.set_defaults(creates_namespace=True)
         add_running(parser)
 

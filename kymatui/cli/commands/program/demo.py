@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from kymatui.cli.cluster_options import add_options
 from kymatui.cli.session_arguments import open_configured_session, session_options_of
 from kymatui.errors import ConfigurationError, UsageError
 from kymatui.sandbox.door import MAX_KYMAS, start_sandbox
@@ -22,20 +23,15 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--check",
-        action="store_true",
-        help="print the catalog (or the fleet) as a table and exit; tests the installation",
-    )
-    parser.add_argument(
-        "--remote", action="store_true", help="start two clusters: a control plane with a small fleet, and a runtime"
-    )
+    options = {
+        "--check": "print the catalog (or the fleet) as a table and exit; tests the installation",
+        "--remote": "start two clusters: a control plane with a small fleet, and a runtime",
+    }
+    add_options(parser, options)
     parser.add_argument(
         "--fleet", type=int, metavar="N", help="start two clusters: a control plane with N Kymas, and a runtime"
     )
-    parser.add_argument(
-        "--allow-fleet-writes", action="store_true", help="allow edits of several marked runtimes at the same time"
-    )
+    add_options(parser, {"--allow-fleet-writes": "allow edits of several marked runtimes at the same time"})
     parser.add_argument(
         "--ascii", action="store_true", default=argparse.SUPPRESS, help="use only ASCII characters and borders"
     )

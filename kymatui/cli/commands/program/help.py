@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 from kymatui import __version__
+from kymatui.cli.cluster_options import add_output
 from kymatui.cli.command_help import commands_like
 from kymatui.cli.command_table import by_name
 from kymatui.cli.help_topics import TOPICS
@@ -48,9 +49,7 @@ class VersionCommand:
     """kymatui's version with those of what it runs on, for reports."""
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument(
-            "-o", "--output", choices=("table", "json", "yaml"), default="table", help="output format (default: table)"
-        )
+        add_output(parser, ("table", "json", "yaml"))
 
     def run(self, args: argparse.Namespace) -> int:
         from importlib.metadata import PackageNotFoundError, version

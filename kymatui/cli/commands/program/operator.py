@@ -9,7 +9,7 @@ import threading
 import time
 from pathlib import Path
 
-from kymatui.cli.cluster_options import add_cluster_options, add_duration, add_fetching, fetch_options
+from kymatui.cli.cluster_options import add_cluster_options, add_duration, add_fetching, add_output, fetch_options
 from kymatui.cli.commands.program.operator_options import add_lookup_secrets, lookup_secrets
 from kymatui.cli.options.unknown_names import require_namespace
 from kymatui.cli.output.plan_changes import plan_document
@@ -61,9 +61,7 @@ RECONCILE = ReconcileCommand()
 
 
 def configure_fetching(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "-o", "--output", choices=("table", "json", "yaml"), default="table", help="output format (default: table)"
-    )
+    add_output(parser, ("table", "json", "yaml"))
     add_fetching(parser)
     parser.add_argument(
         "--kustomizations",

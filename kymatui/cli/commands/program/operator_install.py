@@ -8,7 +8,7 @@ import sys
 from msgspec.structs import replace
 
 from kymatui.actions.modules.module_sources import find_installed
-from kymatui.cli.cluster_options import read_duration
+from kymatui.cli.cluster_options import add_options, read_duration
 from kymatui.cli.commands.modules.delete import delete_modules
 from kymatui.cli.commands.modules.install_run import apply_installs
 from kymatui.cli.commands.program.operator_manifests import configure_deployment, deployment_options, require_image
@@ -33,9 +33,7 @@ def configure_install(parser: argparse.ArgumentParser) -> None:
 
 def configure_upgrade(parser: argparse.ArgumentParser) -> None:
     """Add the options that an upgrade can change; the others stay as installed."""
-    parser.add_argument(
-        "--image", default="", metavar="REFERENCE", help="image of kymatui (default: the installed image)"
-    )
+    add_options(parser, {"--image REFERENCE": "image of kymatui (default: the installed image)"}, "")
     _configure_plan(parser, upgrade=True)
 
 
@@ -47,18 +45,13 @@ def _configure_plan(parser: argparse.ArgumentParser, *, upgrade: bool = False) -
 
 def configure_uninstall(parser: argparse.ArgumentParser) -> None:
     """Add what is deleted besides the operator, and the options of a plan."""
-    parser.add_argument(
-        "--delete-kymas",
-        action="store_true",
-        help="delete all Kymas first; the operator uninstalls their modules before it is deleted",
-    )
-    parser.add_argument(
-        "--delete-crds", action="store_true", help="also delete Kyma's CRDs; those with objects are kept"
-    )
-    parser.add_argument(
-        "--accept-unknown", action="store_true", help="assume that kinds you cannot list have no objects"
-    )
-    parser.add_argument("--no-backup", action="store_true", help="delete without a backup")
+    options = {
+        "--delete-kymas": "delete all Kymas first; the operator uninstalls their modules before it is deleted",
+        "--delete-crds": "also delete Kyma's CRDs; those with objects are kept",
+        "--accept-unknown": "assume that kinds you cannot list have no objects",
+        "--no-backup": "delete without a backup",
+    }
+    add_options(parser, options)
     parser.set_defaults(backup=None, way="let")
     add_running(parser, remote=False)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from kymatui.cli.cluster_options import add_insecure_registries, read_duration
+from kymatui.cli.cluster_options import add_insecure_registries, add_options, add_output, read_duration
 from kymatui.cli.commands.program.operator_options import (
     NAMESPACE,
     add_lookup_secrets,
@@ -35,65 +35,41 @@ _IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@-]*")
 def configure_manifests(parser: argparse.ArgumentParser) -> None:
     """Add the options that `operator` itself does not have, and the output format."""
     parser.add_argument("--image", required=True, metavar="REFERENCE", help="image of kymatui, with tag or digest")
-    parser.add_argument(
-        "--namespace",
-        default=argparse.SUPPRESS,
-        metavar="NAMESPACE",
-        help="namespace of Kymas and access Secrets (default: kcp-system; with --single-cluster: kyma-system)",
-    )
+    namespace = "namespace of Kymas and access Secrets (default: kcp-system; with --single-cluster: kyma-system)"
+    add_options(parser, {"--namespace NAMESPACE": namespace}, argparse.SUPPRESS)
     configure_deployment(parser)
     add_insecure_registries(parser)
-    _configure_output(parser)
+    add_output(parser, ("yaml", "json"))
 
 
 def configure_deployment(parser: argparse.ArgumentParser, *, upgrade: bool = False) -> None:
     """Add the options of the operator's objects but the namespace; those of an `upgrade` have no defaults."""
     replicas = "the installed number" if upgrade else "2"
-    parser.add_argument(
-        "--replicas",
-        type=int,
-        default=0 if upgrade else 2,
-        metavar="N",
-        help=f"number of Pods; without --shards one is active, the others stand by (default: {replicas})",
-    )
-    for option, metavar, text in (
-        ("--controllers", "NAMES", "controllers to run, separated by commas (default: all)"),
-        ("--registry", "URL", "registry of the modules' components"),
-        ("--restricted-modules", "NAMES", "modules that only Kymas with a matching kymaSelector get"),
-        ("--listener-gateways", "CIDRS", "networks of the gateways that forward events; opens port 8082"),
-        (
-            "--watcher-image",
-            "REFERENCE",
-            "image of the runtime watcher's agent; lets the operator write certificates in istio-system",
-        ),
-        ("--watcher-address", "HOST:PORT", "gateway of the control plane, to which the agents post events"),
-    ):
-        parser.add_argument(option, default=argparse.SUPPRESS, metavar=metavar, help=text)
+    text = f"number of Pods; without --shards one is active, the others stand by (default: {replicas})"
+    add_options(parser, {"--replicas N": text}, 0 if upgrade else 2, int)
+    options = {
+        "--controllers NAMES": "controllers to run, separated by commas (default: all)",
+        "--registry URL": "registry of the modules' components",
+        "--restricted-modules NAMES": "modules that only Kymas with a matching kymaSelector get",
+        "--listener-gateways CIDRS": "networks of the gateways that forward events; opens port 8082",
+        "--watcher-image REFERENCE": "image of the runtime watcher's agent; lets the operator write certificates in "
+        "istio-system",
+        "--watcher-address HOST:PORT": "gateway of the control plane, to which the agents post events",
+    }
+    add_options(parser, options, argparse.SUPPRESS)
     add_manifest_namespaces(parser, argparse.SUPPRESS)
     add_lookup_secrets(parser, argparse.SUPPRESS)
     add_shards(parser, argparse.SUPPRESS)
-    parser.add_argument(
-        "--single-cluster",
-        action="store_true",
-        default=argparse.SUPPRESS,
-        help="the control plane is also the only runtime; makes the operator cluster-admin",
-    )
+    single = "the control plane is also the only runtime; makes the operator cluster-admin"
+    add_options(parser, {"--single-cluster": single}, argparse.SUPPRESS)
     configure_purge(parser, shared=True)
-    parser.add_argument(
-        "--metrics-from",
-        default="",
-        metavar="SOURCES",
-        help="namespaces and networks (CIDR) whose Pods may read /metrics, separated by commas (default: none; probes "
-        "of the kubelet always pass)",
-    )
-    parser.add_argument(
-        "--service-monitor",
-        action="store_true",
-        help="add a ServiceMonitor, with which a Prometheus Operator scrapes; needs --metrics-from",
-    )
-    parser.add_argument(
-        "--prometheus-rule", action="store_true", help="add a PrometheusRule: operator down, Kymas in Error, …"
-    )
+    options = {
+        "--metrics-from SOURCES": "namespaces and networks (CIDR) whose Pods may read /metrics, separated by commas "
+        "(default: none; probes of the kubelet always pass)",
+        "--service-monitor": "add a ServiceMonitor, with which a Prometheus Operator scrapes; needs --metrics-from",
+        "--prometheus-rule": "add a PrometheusRule: operator down, Kymas in Error, …",
+    }
+    add_options(parser, options, "")
 
 
 def configure_purge(parser: argparse.ArgumentParser, *, shared: bool = False) -> None:
@@ -116,25 +92,12 @@ def configure_purge(parser: argparse.ArgumentParser, *, shared: bool = False) ->
 
 def configure_crds(parser: argparse.ArgumentParser) -> None:
     """Add the options that say where Kymas are, and the output format."""
-    parser.add_argument(
-        "--namespace",
-        default=argparse.SUPPRESS,
-        metavar="NAMESPACE",
-        help="namespace of Kymas (default: kcp-system; with --single-cluster: kyma-system)",
-    )
-    parser.add_argument(
-        "--single-cluster",
-        action="store_true",
-        default=argparse.SUPPRESS,
-        help="the control plane is also the only runtime",
-    )
-    _configure_output(parser)
-
-
-def _configure_output(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "-o", "--output", choices=("yaml", "json"), default="yaml", help="output format (default: yaml)"
-    )
+    options = {
+        "--namespace NAMESPACE": "namespace of Kymas (default: kcp-system; with --single-cluster: kyma-system)",
+        "--single-cluster": "the control plane is also the only runtime",
+    }
+    add_options(parser, options, argparse.SUPPRESS)
+    add_output(parser, ("yaml", "json"))
 
 
 def print_manifests(args: argparse.Namespace) -> int:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Any, Final
 
+from kymatui.cli.cluster_options import add_options
 from kymatui.errors import UsageError
 from kymatui.operator.manifests.manifest_marks import MANIFEST_ACCOUNT
 
@@ -17,13 +18,8 @@ _NAME: Final = re.compile(r"[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?")
 
 def add_shards(parser: argparse.ArgumentParser, default: Any) -> None:
     """Add the option; without it, and without another default, the number is None."""
-    parser.add_argument(
-        "--shards",
-        type=int,
-        default=default,
-        metavar="N",
-        help="number of shards of the Kymas; above 1, all replicas are active (default: 1)",
-    )
+    text = "number of shards of the Kymas; above 1, all replicas are active (default: 1)"
+    add_options(parser, {"--shards N": text}, default, int)
 
 
 def require_shards(shards: int) -> None:
@@ -34,19 +30,13 @@ def require_shards(shards: int) -> None:
 
 def add_manifest_namespaces(parser: argparse.ArgumentParser, default: Any) -> None:
     """Add the options; `default` is their default value."""
-    parser.add_argument(
-        "--manifest-namespaces",
-        default=default,
-        metavar="NAMES",
-        help="further namespaces whose Manifests are installed, each with the rights of a ServiceAccount there, "
-        "separated by commas (default: only the namespace of the Kymas)",
-    )
-    parser.add_argument(
-        "--manifest-service-account",
-        default=default,
-        metavar="NAME",
-        help=f"ServiceAccount that the operator impersonates in each of them (default: {MANIFEST_ACCOUNT})",
-    )
+    options = {
+        "--manifest-namespaces NAMES": "further namespaces whose Manifests are installed, each with the rights of a "
+        "ServiceAccount there, separated by commas (default: only the namespace of the Kymas)",
+        "--manifest-service-account NAME": "ServiceAccount that the operator impersonates in each of them "
+        f"(default: {MANIFEST_ACCOUNT})",
+    }
+    add_options(parser, options, default)
 
 
 def manifest_namespaces(args: argparse.Namespace, home: str, controllers: Collection[str]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from kymatui.cli.cluster_options import add_duration, fetch_options, read_duration
+from kymatui.cli.cluster_options import add_duration, add_options, fetch_options, read_duration
 from kymatui.cli.commands.program.operator import configure_fetching
 from kymatui.cli.commands.program.operator_install import (
     configure_install,
@@ -146,64 +146,25 @@ OPERATOR = OperatorCommand()
 
 
 def _configure_run(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--controllers",
-        default="",
-        metavar="NAMES",
-        help=f"controllers to run, separated by commas (default: {','.join(CONTROLLERS)})",
-    )
-    parser.add_argument(
-        "--registry",
-        default="",
-        metavar="URL",
-        help="registry of the modules' components: http://HOST:PORT or https://HOST[/PATH]",
-    )
-    parser.add_argument(
-        "--restricted-modules",
-        default="",
-        metavar="NAMES",
-        help="modules that only Kymas with a matching kymaSelector get, separated by commas",
-    )
-    parser.add_argument(
-        "--maintenance-policy",
-        default="",
-        metavar="FILE",
-        help="JSON file with the maintenance windows of updates with downtime",
-    )
-    parser.add_argument(
-        "--single-cluster", action="store_true", help="the control plane is also the only runtime; no access Secrets"
-    )
-    parser.add_argument(
-        "--workers",
-        type=int,
-        default=4,
-        metavar="N",
-        help="objects that each controller reconciles in parallel (default: 4)",
-    )
+    options = {
+        "--controllers NAMES": f"controllers to run, separated by commas (default: {','.join(CONTROLLERS)})",
+        "--registry URL": "registry of the modules' components: http://HOST:PORT or https://HOST[/PATH]",
+        "--restricted-modules NAMES": "modules that only Kymas with a matching kymaSelector get, separated by commas",
+        "--maintenance-policy FILE": "JSON file with the maintenance windows of updates with downtime",
+        "--single-cluster": "the control plane is also the only runtime; no access Secrets",
+    }
+    add_options(parser, options, "")
+    add_options(parser, {"--workers N": "objects that each controller reconciles in parallel (default: 4)"}, 4, int)
     add_manifest_namespaces(parser, "")
     add_shards(parser, None)
     rate = RequestRate()
-    parser.add_argument(
-        "--k8s-client-qps",
-        type=float,
-        default=rate.qps,
-        metavar="N",
-        help=f"requests per second to the control plane, and to each runtime (default: {rate.qps:g})",
-    )
-    parser.add_argument(
-        "--k8s-client-burst",
-        type=int,
-        default=rate.burst,
-        metavar="N",
-        help=f"requests that may be sent in a burst (default: {rate.burst})",
-    )
+    text = f"requests per second to the control plane, and to each runtime (default: {rate.qps:g})"
+    add_options(parser, {"--k8s-client-qps N": text}, rate.qps, float)
+    text = f"requests that may be sent in a burst (default: {rate.burst})"
+    add_options(parser, {"--k8s-client-burst N": text}, rate.burst, int)
     add_duration(parser, "--resync", "30m", "interval for reconciling an unchanged Manifest that no Kyma owns")
-    parser.add_argument(
-        "--metrics",
-        default="",
-        metavar="ADDRESS",
-        help="serve /metrics, /healthz and /readyz on [HOST]:PORT, e.g. :8080 (default: not served)",
-    )
+    text = "serve /metrics, /healthz and /readyz on [HOST]:PORT, e.g. :8080 (default: not served)"
+    add_options(parser, {"--metrics ADDRESS": text}, "")
     parser.add_argument(
         "--log-format",
         choices=[str(form) for form in LogFormat],
@@ -214,36 +175,26 @@ def _configure_run(parser: argparse.ArgumentParser) -> None:
     _configure_listener(parser)
     configure_fetching(parser)
     group = parser.add_argument_group("intervals")
-    group.add_argument(
-        "--interval", type=read_duration, metavar="DURATION", help="value for all of the following intervals, e.g. 1s"
-    )
+    options = {"--interval DURATION": "value for all of the following intervals, e.g. 1s"}
     for name, states in _INTERVALS.items():
         defaults = _DEFAULTS.get(_BY_CONTROLLER.get(name, name), RequeueIntervals())
         for state in states:
-            group.add_argument(
-                f"--{name}-requeue-{state}-interval",
-                type=read_duration,
-                metavar="DURATION",
-                help=f"(default: {getattr(defaults, state):g}s)",
-            )
+            options[f"--{name}-requeue-{state}-interval DURATION"] = f"(default: {getattr(defaults, state):g}s)"
+    add_options(group, options, read=read_duration)
 
 
 def _configure_listener(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("events of runtimes")
-    for option, metavar, text in (
-        (
-            "--listener",
-            "ADDRESS",
-            "receive events of runtimes' agents on [HOST]:PORT, e.g. :8082 (default: not served)",
-        ),
-        ("--listener-gateways", "CIDRS", "networks of the gateways whose forwarded client certificates are trusted"),
-        ("--watcher-image", "REFERENCE", "install this image of the runtime watcher's agent on runtimes"),
-        ("--watcher-address", "HOST:PORT", "gateway of the control plane, to which the agents post events"),
-        ("--listener-cert", "FILE", "serve TLS with this certificate (PEM)"),
-        ("--listener-key", "FILE", "key of --listener-cert (PEM)"),
-        ("--listener-ca", "FILE", "CA certificates that issue the certificates of runtimes (PEM)"),
-    ):
-        group.add_argument(option, default="", metavar=metavar, help=text)
+    options = {
+        "--listener ADDRESS": "receive events of runtimes' agents on [HOST]:PORT, e.g. :8082 (default: not served)",
+        "--listener-gateways CIDRS": "networks of the gateways whose forwarded client certificates are trusted",
+        "--watcher-image REFERENCE": "install this image of the runtime watcher's agent on runtimes",
+        "--watcher-address HOST:PORT": "gateway of the control plane, to which the agents post events",
+        "--listener-cert FILE": "serve TLS with this certificate (PEM)",
+        "--listener-key FILE": "key of --listener-cert (PEM)",
+        "--listener-ca FILE": "CA certificates that issue the certificates of runtimes (PEM)",
+    }
+    add_options(group, options, "")
 
 
 def _operator_options(args: argparse.Namespace) -> OperatorOptions:

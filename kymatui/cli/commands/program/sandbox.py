@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from kymatui.cli.cluster_options import add_duration
+from kymatui.cli.cluster_options import add_duration, add_options
 from kymatui.cli.output.printing import print_line, print_message, print_text
 from kymatui.errors import ConfigurationError, UsageError
 from kymatui.sandbox.door import FAULTS, MAX_KYMAS, send_sandbox_fault, serve_sandbox
@@ -25,16 +25,8 @@ def _configure_up(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--kubeconfig", metavar="FILE", dest="written_kubeconfig", required=True, help="file to write the kubeconfig to"
     )
-    parser.add_argument(
-        "--port",
-        type=int,
-        default=0,
-        metavar="N",
-        help="port of the first cluster, the next one has N+1 (default: a free port)",
-    )
-    parser.add_argument(
-        "--viewer-token", default="", metavar="T", help="token of a user in group viewers without permissions"
-    )
+    add_options(parser, {"--port N": "port of the first cluster, the next one has N+1 (default: a free port)"}, 0, int)
+    add_options(parser, {"--viewer-token T": "token of a user in group viewers without permissions"}, "")
     parser.add_argument(
         "--clusters", metavar="NAMES", help="names of the clusters, e.g. kcp,skr (default: sandbox; with --fleet: kcp)"
     )
@@ -46,55 +38,37 @@ def _configure_up(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="create the objects of a YAML or JSON file, or of a folder, in the first cluster; repeatable",
     )
-    parser.add_argument(
-        "--fleet", type=int, metavar="N", help="make the first cluster a control plane with N Kymas (default: 13)"
-    )
-    parser.add_argument(
-        "--settled", action="store_true", help="wait until all sample modules have reached their final state"
-    )
+    add_options(parser, {"--fleet N": "make the first cluster a control plane with N Kymas (default: 13)"}, read=int)
+    add_options(parser, {"--settled": "wait until all sample modules have reached their final state"})
     parser.set_defaults(perform=_up)
+
+
+def _add_running_sandbox(parser: argparse.ArgumentParser, context: str) -> None:
+    text = "kubeconfig of the sandbox"
+    parser.add_argument("--kubeconfig", metavar="FILE", dest="read_kubeconfig", required=True, help=text)
+    parser.add_argument("--context", metavar="NAME", dest="read_context", default="", help=context)
 
 
 def _configure_fault(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("fault", choices=FAULTS, metavar="FAULT", help=f"one of {', '.join(FAULTS)}")
-    parser.add_argument(
-        "--kubeconfig", metavar="FILE", dest="read_kubeconfig", required=True, help="kubeconfig of the sandbox"
-    )
-    parser.add_argument(
-        "--context",
-        metavar="NAME",
-        dest="read_context",
-        default="",
-        help="context of the cluster (default: current-context)",
-    )
-    parser.add_argument(
-        "--verb",
-        default="",
-        metavar="VERB",
-        help="only requests with this verb: get, list, watch, create, update, patch, delete (default: any)",
-    )
-    parser.add_argument(
-        "--resource", default="", metavar="NAME", help='only this resource, e.g. "deployments.apps" (default: any)'
-    )
+    _add_running_sandbox(parser, "context of the cluster (default: current-context)")
+    options = {
+        "--verb VERB": "only requests with this verb: get, list, watch, create, update, patch, delete (default: any)",
+        "--resource NAME": 'only this resource, e.g. "deployments.apps" (default: any)',
+    }
+    add_options(parser, options, "")
     parser.add_argument(
         "--in", dest="of_namespace", default="", metavar="NS", help="only this namespace (default: any)"
     )
     parser.add_argument("--name", default="", metavar="NAME", help="only this object (default: any)")
     add_duration(parser, "--seconds", "1s", "latency, or Retry-After of throttle")
     parser.add_argument("--count", type=int, default=0, metavar="N", help="number of requests (default: all)")
-    parser.add_argument(
-        "--probability",
-        type=float,
-        default=1.0,
-        metavar="P",
-        help="probability for each request, above 0 up to 1 (default: 1)",
-    )
-    parser.add_argument(
-        "--token", default="", metavar="TOKEN", help="token to revoke or restore (revoke-token, restore-token)"
-    )
-    parser.add_argument(
-        "--finalizer", default="", metavar="FINALIZER", help="finalizer that blocks the deletion (hold)"
-    )
+    add_options(parser, {"--probability P": "probability for each request, above 0 up to 1 (default: 1)"}, 1.0, float)
+    options = {
+        "--token TOKEN": "token to revoke or restore (revoke-token, restore-token)",
+        "--finalizer FINALIZER": "finalizer that blocks the deletion (hold)",
+    }
+    add_options(parser, options, "")
     parser.set_defaults(perform=_fault)
 
 
@@ -105,16 +79,7 @@ def _configure_situation(parser: argparse.ArgumentParser) -> None:
         metavar="SITUATION",
         help=f"one of {', '.join(SITUATIONS)}; see docs/guide/sandbox.md",
     )
-    parser.add_argument(
-        "--kubeconfig", metavar="FILE", dest="read_kubeconfig", required=True, help="kubeconfig of the sandbox"
-    )
-    parser.add_argument(
-        "--context",
-        metavar="NAME",
-        dest="read_context",
-        default="",
-        help="context of the cluster with the Manifests (default: current-context)",
-    )
+    _add_running_sandbox(parser, "context of the cluster with the Manifests (default: current-context)")
     parser.set_defaults(perform=_situation)
 
 
