@@ -102,6 +102,14 @@ class ListColumn(Column, Generic[T], frozen=True, kw_only=True):
         json = {layout.pop("key", name): lambda row: read(row) or None}
         return cls(name, title, width, cell=lambda row: text_cell(read(row), tone), json=json, **layout)
 
+    @classmethod
+    def of_value(
+        cls, name: str, title: str, width: int, read: Callable[[T], str], tone: str = "", **layout: Any
+    ) -> Self:
+        """Return the column of a text that no row misses."""
+        json = {layout.pop("key", name): read}
+        return cls(name, title, width, cell=lambda row: Cell(sanitize(read(row)), tone), json=json, **layout)
+
     def is_named(self, name: str) -> bool:
         """Return whether a name is its title, also an earlier one, or the name that the configuration has for it."""
         return _plain(name) in map(_plain, (self.title, self.id, *self.also))

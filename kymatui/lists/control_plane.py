@@ -48,23 +48,8 @@ SYNC_COLUMNS: Final = (
     ListColumn[SyncEntry](
         "standing", "STATUS", 19, cell=_sync_status, json={"standing": lambda entry: entry.standing.value}
     ),
-    ListColumn[SyncEntry](
-        "kind",
-        "KIND",
-        17,
-        priority=3,
-        cell=lambda entry: Cell(entry.ref.kind.kind, "muted"),
-        json={"kind": lambda entry: entry.ref.kind.kind},
-    ),
-    ListColumn[SyncEntry](
-        "name",
-        "NAME",
-        16,
-        flex=2,
-        priority=2,
-        cell=lambda entry: Cell(sanitize(entry.ref.name)),
-        json={"name": lambda entry: entry.ref.name},
-    ),
+    ListColumn[SyncEntry].of_value("kind", "KIND", 17, lambda entry: entry.ref.kind.kind, "muted", priority=3),
+    ListColumn[SyncEntry].of_value("name", "NAME", 16, lambda entry: entry.ref.name, flex=2, priority=2),
     ListColumn[SyncEntry].of_text("module", "MODULE", 14, lambda entry: entry.module, tone="strong", flex=1),
     ListColumn[SyncEntry](
         "version",
@@ -260,25 +245,11 @@ COMPARISON_COLUMNS: Final = (
     ListColumn[ComparisonLine](
         "verdict", "VERDICT", 14, cell=_verdict, json={"verdict": lambda line: line.verdict.value}
     ),
-    ListColumn[ComparisonLine](
-        "about",
-        "ABOUT",
-        12,
-        priority=2,
-        cell=lambda line: Cell(line.area.value, "muted"),
-        json={"about": lambda line: line.area.value},
-    ),
+    ListColumn[ComparisonLine].of_value("about", "ABOUT", 12, lambda line: line.area.value, "muted", priority=2),
     ListColumn[ComparisonLine](
         "subject", "SUBJECT", 12, flex=3, cell=_subject, json={"subject": lambda line: line.subject}
     ),
-    ListColumn[ComparisonLine](
-        "field",
-        "FIELD",
-        10,
-        flex=1,
-        cell=lambda line: Cell(sanitize(line.field)),
-        json={"field": lambda line: line.field},
-    ),
+    ListColumn[ComparisonLine].of_value("field", "FIELD", 10, lambda line: line.field, flex=1),
     ListColumn[ComparisonLine].of_text("control", "KCP", 10, lambda line: line.control, key="kcp", flex=3),
     ListColumn[ComparisonLine].of_text("runtime", "SKR", 10, lambda line: line.runtime, key="skr", flex=3),
     ListColumn[ComparisonLine](

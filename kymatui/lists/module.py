@@ -49,14 +49,7 @@ EVENT_COLUMNS: Final = (
         cell=lambda event: Cell(sanitize(event.type), "warning" if event.is_warning else "muted"),
         json={"type": lambda event: event.type},
     ),
-    ListColumn[Event](
-        "reason",
-        "REASON",
-        18,
-        flex=1,
-        cell=lambda event: Cell(sanitize(event.reason), "strong"),
-        json={"reason": lambda event: event.reason},
-    ),
+    ListColumn[Event].of_value("reason", "REASON", 18, lambda event: event.reason, "strong", flex=1),
     ListColumn[Event](
         "object",
         "OBJECT",
@@ -133,14 +126,8 @@ VERSION_COLUMNS: Final = (
         cell=lambda entry: Cell(sanitize(entry.offer.source) or entry.offer.origin.value, "muted"),
         json={"origin": lambda entry: entry.offer.origin.value, "source": lambda entry: entry.offer.source or None},
     ),
-    ListColumn[OfferEntry](
-        "template",
-        "TEMPLATE",
-        24,
-        flex=2,
-        priority=2,
-        cell=lambda entry: Cell(sanitize(entry.offer.template.path), "muted"),
-        json={"template": lambda entry: entry.offer.template.path},
+    ListColumn[OfferEntry].of_value(
+        "template", "TEMPLATE", 24, lambda entry: entry.offer.template.path, "muted", flex=2, priority=2
     ),
     ListColumn[OfferEntry](
         "here",
@@ -213,13 +200,8 @@ RULE_COLUMNS: Final = (
         ),
         json={"path": lambda entry: entry.outcome.rule.path},
     ),
-    ListColumn[RuleEntry](
-        "want",
-        "EXPECTED",
-        12,
-        flex=1,
-        cell=lambda entry: Cell(sanitize(entry.outcome.rule.value)),
-        json={"wanted": lambda entry: entry.outcome.rule.value},
+    ListColumn[RuleEntry].of_value(
+        "want", "EXPECTED", 12, lambda entry: entry.outcome.rule.value, key="wanted", flex=1
     ),
     ListColumn[RuleEntry](
         "got",
@@ -236,12 +218,6 @@ RULE_COLUMNS: Final = (
         cell=lambda entry: Cell(entry.outcome.result.value, _RESULT_TONES[entry.outcome.result]),
         json={"result": lambda entry: entry.outcome.result.value},
     ),
-    ListColumn[RuleEntry](
-        "maps",
-        "MAPS TO",
-        10,
-        cell=lambda entry: Cell(sanitize(entry.outcome.rule.mapped_state)),
-        json={"mapsTo": lambda entry: entry.outcome.rule.mapped_state},
-    ),
+    ListColumn[RuleEntry].of_value("maps", "MAPS TO", 10, lambda entry: entry.outcome.rule.mapped_state, key="mapsTo"),
     ListColumn[RuleEntry]("group", "GROUP", 16, priority=1, cell=_group, wide=True),
 )

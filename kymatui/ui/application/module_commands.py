@@ -74,20 +74,9 @@ def _commands(app: FlowApp) -> Iterator[ScreenCommand]:
         usage="install NAME…, install NAME CHART [NAMESPACE]",
         arguments=partial(_names, app),
     )
-    yield ScreenCommand(
-        "manifest",
-        "install a module, or change its version, with a Manifest",
-        partial(_several, app, manifest.start_manifest_job, "manifest NAME…"),
-        usage="manifest NAME…",
-        arguments=partial(_names, app),
-    )
-    yield ScreenCommand(
-        "adopt",
-        "adopt modules that another tool installed",
-        partial(_several, app, adopt, "adopt NAME…"),
-        usage="adopt NAME…",
-        arguments=partial(_names, app),
-    )
+    text = "install a module, or change its version, with a Manifest"
+    yield _of_several(app, "manifest", text, manifest.start_manifest_job)
+    yield _of_several(app, "adopt", "adopt modules that another tool installed", adopt)
     yield ScreenCommand(
         "upgrade",
         "upgrade modules that were installed directly",
@@ -95,13 +84,7 @@ def _commands(app: FlowApp) -> Iterator[ScreenCommand]:
         usage="upgrade NAME…|all",
         arguments=lambda: [*_names(app), "all"],
     )
-    yield ScreenCommand(
-        "delete",
-        "delete modules step by step",
-        partial(_delete, app),
-        usage="delete NAME…",
-        arguments=partial(_names, app),
-    )
+    yield _of_several(app, "delete", "delete modules step by step", start_deletion)
     yield ScreenCommand(
         "edit",
         "edit the module CR of a module, or the Kyma, in $EDITOR",
@@ -133,9 +116,7 @@ def _commands(app: FlowApp) -> Iterator[ScreenCommand]:
         usage="link [NAME]",
         arguments=partial(_names, app),
     )
-    yield ScreenCommand(
-        "act", "open the menu of actions on modules", partial(_menu, app), arguments=partial(_names, app)
-    )
+    yield replace(_of_several(app, "act", "open the menu of actions on modules", open_action_menu), usage="")
 
 
 def _names(app: FlowApp) -> list[str]:
@@ -213,6 +194,11 @@ def _one(app: FlowApp, start: Callable[[FlowApp, str], Flow], usage: str, words:
         _no_module(app, words, usage)
 
 
+def _of_several(app: FlowApp, name: str, text: str, start: Callable[[FlowApp, Sequence[str]], Flow]) -> ScreenCommand:
+    usage = f"{name} NAME…"
+    return ScreenCommand(name, text, partial(_several, app, start, usage), usage=usage, arguments=partial(_names, app))
+
+
 def _several(app: FlowApp, start: Callable[[FlowApp, Sequence[str]], Flow], usage: str, words: Sequence[str]) -> None:
     names = target_modules(app, words)
     if names:
@@ -237,19 +223,3 @@ def _edit(app: FlowApp, words: Sequence[str]) -> None:
         app.jobs.run_flow(edit_object(app, ""))
     else:
         _one(app, edit_object, f"edit NAME|{KYMA}", words)
-
-
-def _delete(app: FlowApp, words: Sequence[str]) -> None:
-    names = target_modules(app, words)
-    if names:
-        app.jobs.run_flow(start_deletion(app, names))
-    else:
-        _no_module(app, words, "delete NAME…")
-
-
-def _menu(app: FlowApp, words: Sequence[str]) -> None:
-    names = target_modules(app, words)
-    if names:
-        app.jobs.run_flow(open_action_menu(app, names))
-    else:
-        _no_module(app, words, "act NAME…")

@@ -57,6 +57,8 @@ class FramedScreen(DisabledKeysScreen[None]):
     WRITES: ClassVar[frozenset[str]] = frozenset()
     """The actions that change a cluster; they are off wherever nothing may be written."""
 
+    KIND: ClassVar[str]
+    """The kind of the step that opens this screen, where it needs no more."""
     name_in_help: ClassVar[str] = "This screen"
 
     def __init__(self) -> None:
@@ -72,7 +74,7 @@ class FramedScreen(DisabledKeysScreen[None]):
     @property
     def step(self) -> ScreenStep:
         """Return the step that opens this screen again."""
-        raise AssertionError(f"{type(self).__name__} has no step")
+        return ScreenStep(self.KIND)
 
     def body(self) -> ComposeResult:
         """Yield the widgets between the top line and the key bar."""

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from kymatui.engine.deletion.deletion_state import ModuleCRHandling, NextStep
 from kymatui.engine.deletion.uninstall_plan import DeletionScope
-from kymatui.errors import ConfigurationError, KymatuiError
+from kymatui.errors import KymatuiError
 
 if TYPE_CHECKING:
     from kymatui.actions.edits.session_deletions import SessionDeletions
@@ -29,10 +29,7 @@ def delete_action(app: FlowApp) -> SessionDeletions:
     """
     from kymatui.sessions.deletions import deletions_of
 
-    session = app.view.writing
-    if session is None:
-        raise ConfigurationError("not connected to the cluster yet")
-    return deletions_of(session)
+    return deletions_of(app.writing_session)
 
 
 class DeletionChoices(Struct, frozen=True):

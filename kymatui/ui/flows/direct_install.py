@@ -18,7 +18,7 @@ from kymatui.domain.kyma.kymas import Policy
 from kymatui.domain.plans.jobs import VALUES_LEFT_OUT, JobPurpose, module_key
 from kymatui.domain.plans.plan_preview import PreviewVerdict, git_option
 from kymatui.engine.plans.plan import plan_to_json
-from kymatui.errors import ConfigurationError, RefusedError
+from kymatui.errors import RefusedError
 from kymatui.sessions.install_port import SessionInstallPort
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.form_dialog import FormScreen
@@ -42,10 +42,7 @@ def install_action(app: FlowApp) -> InstallAction:
 
     Raises ConfigurationError before it is connected.
     """
-    session = app.view.writing
-    if session is None:
-        raise ConfigurationError("not connected to the cluster yet")
-    return InstallAction(SessionInstallPort(session, cache=app.view.flow_memory))
+    return InstallAction(SessionInstallPort(app.writing_session, cache=app.view.flow_memory))
 
 
 def why_not_installable(app: FlowApp, names: Sequence[str], *, upgrade: bool) -> str:

@@ -19,6 +19,7 @@ from kymatui.ui.navigation.history import ScreenStep
 if TYPE_CHECKING:
     from textual.screen import Screen
 
+    from kymatui.actions.session import Session
     from kymatui.domain.catalog.rows import Catalog
     from kymatui.domain.fleet.fleet_tracker import RuntimeKey
     from kymatui.domain.plans.cluster_target import ClusterTarget
@@ -112,6 +113,14 @@ class FlowApp(ScreenApp):
     @property
     def flow_target(self) -> ClusterTarget | None:
         return self.jobs.target
+
+    @property
+    def writing_session(self) -> Session:
+        """Return the session that writes to the displayed cluster. Raise ConfigurationError before it is connected."""
+        session = self.view.writing
+        if session is None:
+            raise ConfigurationError("not connected to the cluster yet")
+        return session
 
     def redraw(self) -> None:
         """Draw the topmost framed screen as everything is now."""

@@ -34,7 +34,7 @@ from kymatui.domain.kyma_edit.label_edit import LABELS, LabelProposal
 from kymatui.domain.kyma_edit.module_edit import EditProposal, EditVerb, ModuleEdit, edit_options, read_edit
 from kymatui.domain.plans.jobs import KYMA_KEY, JobPurpose, module_key
 from kymatui.domain.plans.plan_preview import PreviewVerdict, git_option
-from kymatui.errors import ConfigurationError, KymatuiError
+from kymatui.errors import KymatuiError
 from kymatui.sessions.deletions import edits_of
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
@@ -65,10 +65,7 @@ def kyma_edit_action(app: FlowApp) -> ClusterKymaEdits:
 
     Raises ConfigurationError before it is connected.
     """
-    session = app.view.writing
-    if session is None:
-        raise ConfigurationError("not connected to the cluster yet")
-    return edits_of(session, app.view.flow_memory)
+    return edits_of(app.writing_session, app.view.flow_memory)
 
 
 async def edit_modules(

@@ -21,7 +21,7 @@ from kymatui.domain.plans.jobs import JobPurpose, module_key
 from kymatui.domain.plans.manifest_body import ManifestProgress
 from kymatui.domain.plans.plan_preview import PreviewVerdict, git_option, join_previews
 from kymatui.domain.snapshot.cluster_index import index_cluster
-from kymatui.errors import ConfigurationError, RefusedError
+from kymatui.errors import RefusedError
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
 from kymatui.ui.flows.batch_job import run_batch_job
@@ -41,10 +41,7 @@ def manifest_action(app: FlowApp) -> ManifestAction:
 
     Raises ConfigurationError before it is connected.
     """
-    session = app.view.writing
-    if session is None:
-        raise ConfigurationError("not connected to the cluster yet")
-    return ManifestAction(session)
+    return ManifestAction(app.writing_session)
 
 
 def why_no_manifest(app: FlowApp, names: Sequence[str]) -> str:

@@ -48,9 +48,7 @@ def why_not_editable(app: FlowApp, names: Sequence[str]) -> str:
 
 async def edit_object(app: FlowApp, module: str) -> None:
     """Run the flow from the choice of a module CR, or with "" of the Kyma, to the job."""
-    session = app.view.writing
-    if session is None:
-        raise ConfigurationError("not connected to the cluster yet")
+    session = app.writing_session
     row = app.catalog.row(module) if module and app.catalog is not None else None
     initial = row.new_cr if row is not None else None
     refs = _kymas(app) if not module else _module_crs(app, module) if initial is None else [read_ref(initial)]

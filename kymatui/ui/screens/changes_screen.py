@@ -9,7 +9,6 @@ from textual.app import ComposeResult
 from textual.content import Content
 
 from kymatui.ui.base.framed_screen import ListScreen
-from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.presenters.catalog.change_rows import COLUMNS, change_rows, format_change, why_no_changes
 from kymatui.ui.terminal.plain_widgets import Static
 from kymatui.ui.viewmodels.sorting import SortOrder
@@ -21,11 +20,8 @@ from kymatui.ui.widgets.status_line import StatusLine
 class ChangesScreen(ListScreen):
     """Table of changes, newest first."""
 
+    KIND = "changes"
     name_in_help: ClassVar[str] = "Changes"
-
-    @property
-    def step(self) -> ScreenStep:
-        return ScreenStep("changes")
 
     def body(self) -> ComposeResult:
         yield LiveTable(COLUMNS, id="changes-list", sort=SortOrder("time", descending=True))

@@ -15,7 +15,6 @@ from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.lists.catalog_cells import GAP_TONES, version_cell
 from kymatui.lists.columns import ABSENT, Cell, Column
 from kymatui.ui.base.framed_screen import ListScreen
-from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.viewmodels.row_list import Row
 from kymatui.ui.viewmodels.sorting import SortOrder
 from kymatui.ui.widgets.live_table import LiveTable
@@ -29,16 +28,13 @@ class ChannelMatrixScreen(ListScreen):
         Binding("ctrl+z", "differences", "Show only differences", id="channels.differences")
     ]
 
+    KIND = "channels"
     name_in_help: ClassVar[str] = "Channels"
 
     def __init__(self) -> None:
         super().__init__()
         self._only_differences = False
         self._channels: tuple[str, ...] | None = None
-
-    @property
-    def step(self) -> ScreenStep:
-        return ScreenStep("channels")
 
     def body(self) -> ComposeResult:
         yield LiveTable(id="matrix", sort=SortOrder(), copied="name")

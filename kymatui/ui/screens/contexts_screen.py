@@ -15,7 +15,7 @@ from kymatui.lists.columns import ABSENT, SIGNS, Cell, Column
 from kymatui.moments import format_duration
 from kymatui.ui.base.framed_screen import ListScreen
 from kymatui.ui.flows.flow_app import flow_app
-from kymatui.ui.navigation.history import CONTEXTS, ScreenStep
+from kymatui.ui.navigation.history import CONTEXTS
 from kymatui.ui.terminal.plain_widgets import Static
 from kymatui.ui.viewmodels.row_list import Row
 from kymatui.ui.viewmodels.sorting import SortOrder
@@ -30,15 +30,12 @@ if TYPE_CHECKING:
 class ContextsScreen(ListScreen):
     """Table of contexts; Enter switches to one."""
 
+    KIND = CONTEXTS
     name_in_help: ClassVar[str] = "Contexts"
 
     def __init__(self) -> None:
         super().__init__()
         self._entries: Sequence[ContextEntry] = ()
-
-    @property
-    def step(self) -> ScreenStep:
-        return ScreenStep(CONTEXTS)
 
     def body(self) -> ComposeResult:
         yield LiveTable(COLUMNS, id="contexts", sort=SortOrder(""), copied="name")

@@ -12,7 +12,6 @@ from textual.content import Content
 from kymatui.domain.catalog.glossary import GLOSSARY
 from kymatui.lists.columns import Cell, Column
 from kymatui.ui.base.framed_screen import ListScreen
-from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.terminal.plain_widgets import Static
 from kymatui.ui.viewmodels.row_list import Row
 from kymatui.ui.viewmodels.sorting import SortOrder
@@ -32,15 +31,12 @@ class GlossaryScreen(ListScreen):
     """Table of words; `:glossary WORD` opens it with that word as the filter."""
 
     TABLE_OPENS: ClassVar[bool] = False
+    KIND = "glossary"
     name_in_help: ClassVar[str] = "Glossary"
 
     def __init__(self, word: str = "") -> None:
         super().__init__()
         self._word = word
-
-    @property
-    def step(self) -> ScreenStep:
-        return ScreenStep("glossary")
 
     def body(self) -> ComposeResult:
         yield LiveTable(COLUMNS, id="glossary", sort=SortOrder(), copied="word", opens=self.TABLE_OPENS)

@@ -95,11 +95,8 @@ class JobListing(ListScreen):
 class JobsScreen(JobListing):
     """Table of jobs, newest first, and of the interrupted jobs of earlier runs."""
 
+    KIND = "jobs"
     name_in_help: ClassVar[str] = "Jobs"
-
-    @property
-    def step(self) -> ScreenStep:
-        return ScreenStep("jobs")
 
     @property
     def job(self) -> Job | None:

@@ -33,11 +33,8 @@ class ProblemsScreen(ListScreen):
         Binding("l", "logs", "Logs of the module's manager", show=False, id="problems.logs")
     ]
 
+    KIND = "problems"
     name_in_help: ClassVar[str] = "Problems"
-
-    @property
-    def step(self) -> ScreenStep:
-        return ScreenStep("problems")
 
     def body(self) -> ComposeResult:
         yield Static("", id="counts", classes="counts")

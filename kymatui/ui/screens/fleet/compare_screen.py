@@ -17,7 +17,6 @@ from kymatui.lists.columns import cells_of, on_screen
 from kymatui.lists.control_plane import COMPARISON_COLUMNS
 from kymatui.ui.base.framed_screen import ListScreen
 from kymatui.ui.connection.remote_reading import LatestReading
-from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.terminal.plain_widgets import Static
 from kymatui.ui.viewmodels.row_list import Row
 from kymatui.ui.viewmodels.sorting import SortOrder
@@ -36,6 +35,7 @@ class CompareScreen(ListScreen):
         Binding("ctrl+z", "whole", "Show only differences", id="compare.whole"),
         Binding("T", "open('sync')", "Catalog sync", id="compare.sync"),
     ]
+    KIND = "compare"
     name_in_help: ClassVar[str] = "Comparison"
 
     def __init__(self) -> None:
@@ -44,10 +44,6 @@ class CompareScreen(ListScreen):
         self._problem: KymatuiError | None = None
         self._reading: LatestReading[SideBySide | None] = LatestReading(self, self._take)
         self._whole = False
-
-    @property
-    def step(self) -> ScreenStep:
-        return ScreenStep("compare")
 
     def body(self) -> ComposeResult:
         yield Static("", id="counts", classes="counts")

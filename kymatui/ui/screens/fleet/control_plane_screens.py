@@ -27,7 +27,6 @@ from kymatui.lists.columns import Column
 from kymatui.lists.control_plane import SYNC_COLUMNS, WATCHER_COLUMNS, WINDOW_COLUMNS
 from kymatui.ui.base.framed_screen import ListScreen
 from kymatui.ui.connection.remote_reading import LatestReading
-from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.presenters.fleet import control_plane_reports
 from kymatui.ui.presenters.fleet.control_plane_reports import ReportTable
 from kymatui.ui.terminal.plain_widgets import Static
@@ -55,7 +54,6 @@ class ReportScreen(ListScreen):
     SORT: ClassVar[SortOrder] = SortOrder("name")
     COPIED: ClassVar[str] = ""
     EMPTY: ClassVar[str] = ""
-    KIND: ClassVar[str] = ""
     OPENS: ClassVar[bool] = True
 
     def __init__(self) -> None:
@@ -67,10 +65,6 @@ class ReportScreen(ListScreen):
     @property
     def fleet_app(self) -> FleetFlowApp:
         return cast("FleetFlowApp", self.app)
-
-    @property
-    def step(self) -> ScreenStep:
-        return ScreenStep(self.KIND)
 
     @property
     def pair_session(self) -> Session | None:

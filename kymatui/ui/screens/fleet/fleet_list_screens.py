@@ -18,7 +18,7 @@ from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.lists.columns import Column
 from kymatui.ui.base.framed_screen import ListScreen
 from kymatui.ui.flows.flow_app import fleet_catalogs
-from kymatui.ui.navigation.history import CONTEXT_MATRIX, FLEET_PROBLEMS, ScreenStep
+from kymatui.ui.navigation.history import CONTEXT_MATRIX, FLEET_PROBLEMS
 from kymatui.ui.presenters.fleet import fleet_reports
 from kymatui.ui.presenters.fleet.fleet_reports import MatrixCursor
 from kymatui.ui.screens.fleet.fleet_screen import FleetScreen
@@ -107,15 +107,12 @@ class WaitingScreen(FleetListScreen):
     COLUMNS = fleet_reports.WAIT_COLUMNS
     SORT = SortOrder("state")
     EMPTY = "Nothing is waiting: all modules of all runtimes are ready."
+    KIND = "waits"
     name_in_help: ClassVar[str] = "Waiting"
 
     def needs(self, picture: FleetSnapshot) -> Iterator[tuple[str, UnknownFact | None]]:
         yield from super().needs(picture)
         yield "Manifests", picture.unknown_manifests
-
-    @property
-    def step(self) -> ScreenStep:
-        return ScreenStep("waits")
 
     def status_text(self, row: Row) -> str:
         return fleet_reports.format_wait(row)
@@ -132,15 +129,12 @@ class FleetProblemsScreen(FleetListScreen):
     COLUMNS = fleet_reports.PROBLEM_COLUMNS
     SORT = SortOrder("state")
     EMPTY = "No problems: all runtimes are ready, without drift."
+    KIND = FLEET_PROBLEMS
     name_in_help: ClassVar[str] = "Problems"
 
     def needs(self, picture: FleetSnapshot) -> Iterator[tuple[str, UnknownFact | None]]:
         yield from super().needs(picture)
         yield "Drift", picture.unknown_drift
-
-    @property
-    def step(self) -> ScreenStep:
-        return ScreenStep(FLEET_PROBLEMS)
 
     def status_text(self, row: Row) -> str:
         return fleet_reports.format_problem(row)
@@ -155,15 +149,12 @@ class RecentChangesScreen(FleetListScreen):
     COLUMNS = fleet_reports.CHANGE_COLUMNS
     SORT = SortOrder("time", descending=True)
     EMPTY = "No changes in the last hour."
+    KIND = "recent"
     name_in_help: ClassVar[str] = "Last hour"
 
     def needs(self, picture: FleetSnapshot) -> Iterator[tuple[str, UnknownFact | None]]:
         yield from super().needs(picture)
         yield "Manifests", picture.unknown_manifests
-
-    @property
-    def step(self) -> ScreenStep:
-        return ScreenStep("recent")
 
     def status_text(self, row: Row) -> str:
         return fleet_reports.format_runtime_change(row)
@@ -183,15 +174,12 @@ class VersionMatrixScreen(FleetListScreen):
     COLUMNS = (Column("name", "MODULE", 18, flex=1),)
     SORT = SortOrder("name")
     EMPTY = "No runtime reports modules."
+    KIND = "matrix"
     name_in_help: ClassVar[str] = "Versions"
 
     def __init__(self) -> None:
         super().__init__()
         self._cursor = MatrixCursor()
-
-    @property
-    def step(self) -> ScreenStep:
-        return ScreenStep("matrix")
 
     def lines(self, reading: FleetReading) -> Sequence[Row]:
         self._cursor.count(list(reading.picture.runtimes.values()))
@@ -237,15 +225,12 @@ class ContextVersionsScreen(FleetListScreen):
     COLUMNS = (Column("name", "CONTEXT", 16, flex=1),)
     SORT = SortOrder("name")
     EMPTY = "No context has modules."
+    KIND = CONTEXT_MATRIX
     name_in_help: ClassVar[str] = "Versions by context"
 
     def __init__(self) -> None:
         super().__init__()
         self._first = 0
-
-    @property
-    def step(self) -> ScreenStep:
-        return ScreenStep(CONTEXT_MATRIX)
 
     def lines(self, reading: FleetReading) -> Sequence[Row]:
         clusters, table = reading.picture.clusters.values(), self.main_widget()

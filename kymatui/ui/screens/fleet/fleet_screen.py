@@ -36,6 +36,7 @@ class FleetScreen(FramedScreen):
         Binding("ctrl+z", "problems", "Show only problems", id="fleet.problems"),
     ]
 
+    KIND = "fleet"
     name_in_help: ClassVar[str] = "Fleet"
 
     def __init__(self) -> None:
@@ -46,10 +47,6 @@ class FleetScreen(FramedScreen):
     @property
     def fleet_app(self) -> FleetFlowApp:
         return cast("FleetFlowApp", self.app)
-
-    @property
-    def step(self) -> ScreenStep:
-        return ScreenStep("fleet")
 
     def body(self) -> ComposeResult:
         yield self._pane
