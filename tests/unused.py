@@ -7,7 +7,7 @@ Run `vulture kymatui tests/unused.py`. A name leaves this list with the code tha
 # mypy: ignore-errors
 
 # Commands are found by name when they run (`kymatui/cli/command_table.py`: "module:NAME").
-ADOPT, CHECK, FINALIZERS, HELP, INSTALL, MATRIX, PLAN, RECONCILE, RESTORE, RESUME, UPGRADE
+HELP, INSTALL, MATRIX, PLAN, UPGRADE
 
 # Template functions are found by name (`kymatui/helm/functions`: "module:name").
 build_custom_cert, decrypt_aes, derive_password, encrypt_aes, gen_ca, gen_ca_with_key, gen_private_key

@@ -1,4 +1,4 @@
-"""`kymatui check NAME`: whether what is installed still is what its source says."""
+"""`kymatui check NAME`: whether what is installed still is what its source says, field by field."""
 
 from __future__ import annotations
 
@@ -29,88 +29,80 @@ if TYPE_CHECKING:
     from kymatui.engine.apply.drift_check import DriftedField, ObjectDrift
 
 
-class CheckCommand:
-    """Whether what is installed still is what its source says, field by field."""
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", help="name of the module or the release")
+    add_output(parser, FORMATS)
+    add_source(parser)
+    add_fetching(parser)
+    add_clusters(parser)
+    add_contexts(parser)
+    parser.set_defaults(
+        direct=True, force=False, prune=True, prune_definitions=False, prune_namespaces=False, policy="CreateAndDelete"
+    )
 
-    def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("name", metavar="NAME", help="name of the module or the release")
-        add_output(parser, FORMATS)
-        add_source(parser)
-        add_fetching(parser)
-        add_clusters(parser)
-        add_contexts(parser)
-        parser.set_defaults(
-            direct=True,
-            force=False,
-            prune=True,
-            prune_definitions=False,
-            prune_namespaces=False,
-            policy="CreateAndDelete",
+
+def run(args: argparse.Namespace) -> int:
+    if uses_contexts(args):
+        from kymatui.cli.options.contexts import print_each
+
+        return print_each(args, lambda own, session: _check(CommandContext(own, session, "")))
+    with open_context(args, once=True) as context:
+        return _check(context)
+
+
+def _check(context: CommandContext) -> int:
+    """Print how what is installed differs; return the exit status."""
+    from kymatui.actions.modules.install_plan import Adoption, install_intent
+    from kymatui.engine.apply.drift_check import check, not_ready
+    from kymatui.engine.jobs.run import SystemClock
+
+    args = context.args
+    context.port.read_once()
+    _refuse_managed(context, args.name)
+    last = _pin_version(context, args)
+    source, namespace = _recorded_file(context, last) or recorded_source(context, args.name)
+    row = context.catalog.row(args.name)
+    unfinished = row.reason.text if row is not None and row.presence in UNFINISHED else ""
+    presence = row.presence.value if row is not None else None
+    request = install_request(context, args.name, source, namespace, Adoption.NEVER)
+    report = check(install_intent(context.port, request), context.cluster, SystemClock())
+    waiting = list(not_ready(report))
+    if args.output in ("json", "yaml"):
+        differences = [_drift_json(drift, field) for drift in report.drifts for field in (drift.fields or (None,))]
+        state: dict[str, Any] = {"installed": report.installed, "unfinished": report.plan.unfinished}
+        state["presence"] = presence
+        state |= {"consistent": report.consistent, "ready": report.ready}
+        print_text(
+            document(
+                {
+                    "name": args.name,
+                    **state,
+                    "drift": differences,
+                    "notReady": waiting,
+                    "git": [git_document(change) for change in report.plan.git],
+                },
+                args.output,
+            )
         )
-
-    def run(self, args: argparse.Namespace) -> int:
-        if uses_contexts(args):
-            from kymatui.cli.options.contexts import print_each
-
-            return print_each(args, lambda own, session: self._check(CommandContext(own, session, "")))
-        with open_context(args, once=True) as context:
-            return self._check(context)
-
-    def _check(self, context: CommandContext) -> int:
-        """Print how what is installed differs; return the exit status."""
-        from kymatui.actions.modules.install_plan import Adoption, install_intent
-        from kymatui.engine.apply.drift_check import check, not_ready
-        from kymatui.engine.jobs.run import SystemClock
-
-        args = context.args
-        context.port.read_once()
-        _refuse_managed(context, args.name)
-        last = _pin_version(context, args)
-        source, namespace = _recorded_file(context, last) or recorded_source(context, args.name)
-        row = context.catalog.row(args.name)
-        unfinished = row.reason.text if row is not None and row.presence in UNFINISHED else ""
-        presence = row.presence.value if row is not None else None
-        request = install_request(context, args.name, source, namespace, Adoption.NEVER)
-        report = check(install_intent(context.port, request), context.cluster, SystemClock())
-        waiting = list(not_ready(report))
-        if args.output in ("json", "yaml"):
-            differences = [_drift_json(drift, field) for drift in report.drifts for field in (drift.fields or (None,))]
-            state: dict[str, Any] = {"installed": report.installed, "unfinished": report.plan.unfinished}
-            state["presence"] = presence
-            state |= {"consistent": report.consistent, "ready": report.ready}
-            print_text(
-                document(
-                    {
-                        "name": args.name,
-                        **state,
-                        "drift": differences,
-                        "notReady": waiting,
-                        "git": [git_document(change) for change in report.plan.git],
-                    },
-                    args.output,
-                )
-            )
-        else:
-            draw = markdown if args.output == "md" else table
-            known = report.installed or report.plan.unfinished  # of what was never there nothing is missing
-            drifts = report.drifts if known else ()
-            rows = [_drifted(drift, field) for drift in drifts for field in (drift.fields or (None,))]
-            parts = [draw(("FINDING", "OBJECT", "PATH", "EXPECTED → ACTUAL", "FIELD MANAGER"), rows)] if rows else []
-            parts += [f"not ready: {words}" for words in waiting]
-            if report.installed and report.plan.unfinished and not unfinished:
-                parts.append(_unfinished(last))
-            parts += [unfinished] if unfinished else []
-            same = f"kymatui install {args.name}" if context.source.is_catalog else "the same install command"
-            options = f"--force{' --override-gitops' if report.plan.git else ''}"
-            mend = (
-                f"`{same} {options}` repairs it" if context.source.is_catalog else f"{same} with {options} repairs it"
-            )
-            parts += [paragraph(f"warning: {text}", args.output) for text in git_warnings(report.plan.git)]
-            absent = _absent(args.name, same, in_catalog=context.source.is_catalog)
-            words = "matches its source" if report.consistent else f"differs from its source; {mend}"
-            verdict = paragraph(f"{args.name} {words}", args.output) if report.installed else absent
-            print_text("\n\n".join([*parts, *([] if unfinished and not report.installed else [verdict])]))
-        return 0 if report.ready else RefusedError.exit_code
+    else:
+        draw = markdown if args.output == "md" else table
+        known = report.installed or report.plan.unfinished  # of what was never there nothing is missing
+        drifts = report.drifts if known else ()
+        rows = [_drifted(drift, field) for drift in drifts for field in (drift.fields or (None,))]
+        parts = [draw(("FINDING", "OBJECT", "PATH", "EXPECTED → ACTUAL", "FIELD MANAGER"), rows)] if rows else []
+        parts += [f"not ready: {words}" for words in waiting]
+        if report.installed and report.plan.unfinished and not unfinished:
+            parts.append(_unfinished(last))
+        parts += [unfinished] if unfinished else []
+        same = f"kymatui install {args.name}" if context.source.is_catalog else "the same install command"
+        options = f"--force{' --override-gitops' if report.plan.git else ''}"
+        mend = f"`{same} {options}` repairs it" if context.source.is_catalog else f"{same} with {options} repairs it"
+        parts += [paragraph(f"warning: {text}", args.output) for text in git_warnings(report.plan.git)]
+        absent = _absent(args.name, same, in_catalog=context.source.is_catalog)
+        words = "matches its source" if report.consistent else f"differs from its source; {mend}"
+        verdict = paragraph(f"{args.name} {words}", args.output) if report.installed else absent
+        print_text("\n\n".join([*parts, *([] if unfinished and not report.installed else [verdict])]))
+    return 0 if report.ready else RefusedError.exit_code
 
 
 def _refuse_managed(context: CommandContext, name: str) -> None:
@@ -193,6 +185,3 @@ def _pin_version(context: CommandContext, args: argparse.Namespace) -> Inventory
     if known is not None and not (args.version or args.file or args.kustomize or args.component):
         args.version = known.version
     return known
-
-
-CHECK = CheckCommand()

@@ -1,6 +1,7 @@
 """`kymatui delete NAME …`: one plan of all of them, one question, and then one deletion after the other.
 
-One module is a batch of one. What cannot be deleted refuses the whole; what fails on the way keeps no other from it.
+No manager is deleted before what it manages, and nothing of others; modules of the Kyma go through the Kyma. One module
+is a batch of one. What cannot be deleted refuses the whole; what fails on the way keeps no other from it.
 """
 
 from __future__ import annotations
@@ -37,38 +38,33 @@ else:
     _View = BatchView
 
 
-class DeleteCommand:
-    """The guided deletion: no manager before what it manages, nothing of others, through the Kyma where that is due."""
+def configure(parser: argparse.ArgumentParser) -> None:
+    what = "module or release; several names make one plan and are deleted one after the other"
+    parser.add_argument("names", metavar="NAME", nargs="+", help=what)
+    add_options(parser, DELETION_OPTIONS)
+    parser.add_argument(
+        "--way",
+        choices=("let", "ignore", "unmanage"),
+        default="let",
+        help="who deletes the default CR of a managed module: lifecycle-manager (let), or kymatui after it set the "
+        "policy to Ignore (ignore); unmanage keeps the module and stops its updates (default: let)",
+    )
+    text = (
+        "also delete the CRDs of a chart's folder crds/ that have no objects and belong to no other installation "
+        "(default: they stay, as with helm)"
+    )
+    add_options(parser, {"--delete-crds": text, **BACKUP_OPTIONS})
+    add_running(parser)
 
-    def configure(self, parser: argparse.ArgumentParser) -> None:
-        what = "module or release; several names make one plan and are deleted one after the other"
-        parser.add_argument("names", metavar="NAME", nargs="+", help=what)
-        add_options(parser, DELETION_OPTIONS)
-        parser.add_argument(
-            "--way",
-            choices=("let", "ignore", "unmanage"),
-            default="let",
-            help="who deletes the default CR of a managed module: lifecycle-manager (let), or kymatui after it set the "
-            "policy to Ignore (ignore); unmanage keeps the module and stops its updates (default: let)",
+
+def run(args: argparse.Namespace) -> int:
+    names = list(dict.fromkeys(args.names))
+    if args.backup and len(names) > 1:
+        raise UsageError(
+            "--backup works with one module only", hint="without --backup each module gets a file of its own"
         )
-        text = (
-            "also delete the CRDs of a chart's folder crds/ that have no objects and belong to no other installation "
-            "(default: they stay, as with helm)"
-        )
-        add_options(parser, {"--delete-crds": text, **BACKUP_OPTIONS})
-        add_running(parser)
-
-    def run(self, args: argparse.Namespace) -> int:
-        names = list(dict.fromkeys(args.names))
-        if args.backup and len(names) > 1:
-            raise UsageError(
-                "--backup works with one module only", hint="without --backup each module gets a file of its own"
-            )
-        with open_context(args, once=args.dry_run) as context:
-            return delete_modules(context, names)
-
-
-DELETE = DeleteCommand()
+    with open_context(args, once=args.dry_run) as context:
+        return delete_modules(context, names)
 
 
 def delete_modules(

@@ -47,33 +47,28 @@ if TYPE_CHECKING:
     from kymatui.engine.cluster.ports import Cluster
 
 
-class EditCommand:
-    """An object in an editor, a plan, a question, one write."""
-
-    def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument(
-            "name", metavar="NAME", nargs="?", help="module whose module CR to edit, or to create if it has none"
-        )
-        parser.add_argument("--kyma", action="store_true", help="edit the Kyma instead of a module CR")
-        parser.add_argument("--object", metavar="[NS/]NAME", help="module CR to edit, if the module has several")
-        parser.add_argument("--dry-run", action="store_true", help="print the plan, change nothing")
-        parser.add_argument("--yes", "-y", action="store_true", help="skip the confirmation")
-        add_git_override(parser)
-        add_output(parser, FORMATS)
-        add_list_timeout(parser)
-        add_clusters(parser)
-
-    def run(self, args: argparse.Namespace) -> int:
-        if args.kyma == bool(args.name) or (args.kyma and args.object):
-            raise UsageError("give a module, or --kyma", hint="`kymatui edit keda` or `kymatui edit --kyma`")
-        args.listed_within = args.timeout
-        with open_context(args, once=True) as context:
-            if not args.kyma:
-                require_known(context.session, [args.name], None)
-            return _Edit(context).run()
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "name", metavar="NAME", nargs="?", help="module whose module CR to edit, or to create if it has none"
+    )
+    parser.add_argument("--kyma", action="store_true", help="edit the Kyma instead of a module CR")
+    parser.add_argument("--object", metavar="[NS/]NAME", help="module CR to edit, if the module has several")
+    parser.add_argument("--dry-run", action="store_true", help="print the plan, change nothing")
+    parser.add_argument("--yes", "-y", action="store_true", help="skip the confirmation")
+    add_git_override(parser)
+    add_output(parser, FORMATS)
+    add_list_timeout(parser)
+    add_clusters(parser)
 
 
-EDIT = EditCommand()
+def run(args: argparse.Namespace) -> int:
+    if args.kyma == bool(args.name) or (args.kyma and args.object):
+        raise UsageError("give a module, or --kyma", hint="`kymatui edit keda` or `kymatui edit --kyma`")
+    args.listed_within = args.timeout
+    with open_context(args, once=True) as context:
+        if not args.kyma:
+            require_known(context.session, [args.name], None)
+        return _Edit(context).run()
 
 
 class _Edit:

@@ -1,4 +1,7 @@
-"""`kymatui finalizers NAME`: what holds the deletion of a module up; letting go of one finalizer is a last resort."""
+"""`kymatui finalizers NAME`: what holds the deletion of a module up; letting go of one finalizer is a last resort.
+
+With --object and --remove it takes one finalizer from one object.
+"""
 
 from __future__ import annotations
 
@@ -26,85 +29,76 @@ if TYPE_CHECKING:
     from kymatui.engine.deletion.deletion_state import DeletionState
 
 
-class FinalizersCommand:
-    """Lists what is held; with --object and --remove it takes one finalizer from one object."""
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", help="name of the module or the release")
+    group = parser.add_argument_group(
+        "remove one finalizer (last resort)",
+        "the cleanup of the finalizer is skipped: objects outside of the cluster can be left behind",
+    )
+    group.add_argument(
+        "--object", metavar="[NS/]NAME", help="full name of the object; KIND:[NS/]NAME if the name is not unique"
+    )
+    group.add_argument("--remove", metavar="FINALIZER", help="finalizer to remove")
+    group.add_argument("--typed", metavar="[NS/]NAME", help="name of the object again, to confirm without a terminal")
+    add_list_output(parser)
+    add_list_timeout(parser)
+    add_fetching(parser)
+    add_clusters(parser)
 
-    def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("name", metavar="NAME", help="name of the module or the release")
-        group = parser.add_argument_group(
-            "remove one finalizer (last resort)",
-            "the cleanup of the finalizer is skipped: objects outside of the cluster can be left behind",
-        )
-        group.add_argument(
-            "--object", metavar="[NS/]NAME", help="full name of the object; KIND:[NS/]NAME if the name is not unique"
-        )
-        group.add_argument("--remove", metavar="FINALIZER", help="finalizer to remove")
-        group.add_argument(
-            "--typed", metavar="[NS/]NAME", help="name of the object again, to confirm without a terminal"
-        )
-        add_list_output(parser)
-        add_list_timeout(parser)
-        add_fetching(parser)
-        add_clusters(parser)
 
-    def run(self, args: argparse.Namespace) -> int:
-        from kymatui.actions.finalizers import blocked_objects, remove_finalizer
-        from kymatui.sessions.deletions import deletions_of
+def run(args: argparse.Namespace) -> int:
+    from kymatui.actions.finalizers import blocked_objects, remove_finalizer
+    from kymatui.sessions.deletions import deletions_of
 
-        if bool(args.object) != bool(args.remove):
-            raise UsageError(
-                "--object and --remove must be used together", hint="they name one finalizer of one object"
+    if bool(args.object) != bool(args.remove):
+        raise UsageError("--object and --remove must be used together", hint="they name one finalizer of one object")
+    args.listed_within = args.timeout
+    with open_context(args, once=not args.watch) as context:
+        deletions = deletions_of(context.session, context.cluster)
+
+        def blocked() -> tuple[DeletionState, tuple[BlockedObject, ...]]:
+            state = deletions.read_state(args.name, context.namespace)
+            context.require_module(state)
+            if state.uninstall is None and (refusal := context.catalog.choice_refusal):
+                raise RefusedError(refusal, hint="use --remote RUNTIME")
+            return state, blocked_objects(state, context.cluster, deletions.manifests_on)
+
+        if not args.remove:
+            printer = ListPrinter(args)
+            for now in read_again(args, blocked):
+                printer.show(_listing(*now))
+            return 0
+        try:
+            blocked_object = _one(blocked()[1], args.object, args.name)
+        except UnknownNameError:
+            if getattr(args, "resumed_job", None) is None:
+                raise
+            print_line(f"no changes: the deletion of {args.object} is no longer blocked")
+            return 0
+        summary = summarize_actions(["change"])
+        print_text(
+            plan_text(context.target, summary, wrapped(_warning(blocked_object, args.remove)), "table"), sys.stderr
+        )
+        name = args.typed
+        if name is None:
+            name = confirm_by_typing(
+                context.target,
+                f"Remove {args.remove} from {blocked_object.ref}",
+                blocked_object.typed,
+                f"--typed {blocked_object.typed}",
             )
-        args.listed_within = args.timeout
-        with open_context(args, once=not args.watch) as context:
-            deletions = deletions_of(context.session, context.cluster)
-
-            def blocked() -> tuple[DeletionState, tuple[BlockedObject, ...]]:
-                state = deletions.read_state(args.name, context.namespace)
-                context.require_module(state)
-                if state.uninstall is None and (refusal := context.catalog.choice_refusal):
-                    raise RefusedError(refusal, hint="use --remote RUNTIME")
-                return state, blocked_objects(state, context.cluster, deletions.manifests_on)
-
-            if not args.remove:
-                printer = ListPrinter(args)
-                for now in read_again(args, blocked):
-                    printer.show(_listing(*now))
-                return 0
-            try:
-                blocked_object = _one(blocked()[1], args.object, args.name)
-            except UnknownNameError:
-                if getattr(args, "resumed_job", None) is None:
-                    raise
-                print_line(f"no changes: the deletion of {args.object} is no longer blocked")
-                return 0
-            summary = summarize_actions(["change"])
-            print_text(
-                plan_text(context.target, summary, wrapped(_warning(blocked_object, args.remove)), "table"), sys.stderr
-            )
-            name = args.typed
-            if name is None:
-                name = confirm_by_typing(
-                    context.target,
-                    f"Remove {args.remove} from {blocked_object.ref}",
-                    blocked_object.typed,
-                    f"--typed {blocked_object.typed}",
-                )
-            title = f"remove {args.remove} from {blocked_object.ref}"
-            with recorded_job(args, job_cluster(context.session), "finalizers", [args.name], title) as (job, _):
-                is_gone = remove_finalizer(blocked_object, args.remove, name, job.journal)
-            target = context.target.document
-        if args.output == "name":
-            print_line(blocked_object.typed)
-        elif is_table(args.output):
-            print_line(f"{blocked_object.ref} {'deleted' if is_gone else 'still has other finalizers'}")
-        else:
-            removed = {"name": args.name, "object": str(blocked_object.ref), "finalizer": args.remove, "gone": is_gone}
-            print_text(render_document({"target": target, **removed, "outcome": "done"}, args.output))
-        return 0
-
-
-FINALIZERS = FinalizersCommand()
+        title = f"remove {args.remove} from {blocked_object.ref}"
+        with recorded_job(args, job_cluster(context.session), "finalizers", [args.name], title) as (job, _):
+            is_gone = remove_finalizer(blocked_object, args.remove, name, job.journal)
+        target = context.target.document
+    if args.output == "name":
+        print_line(blocked_object.typed)
+    elif is_table(args.output):
+        print_line(f"{blocked_object.ref} {'deleted' if is_gone else 'still has other finalizers'}")
+    else:
+        removed = {"name": args.name, "object": str(blocked_object.ref), "finalizer": args.remove, "gone": is_gone}
+        print_text(render_document({"target": target, **removed, "outcome": "done"}, args.output))
+    return 0
 
 
 def _one(blocked_objects: tuple[BlockedObject, ...], object_name: str, module: str) -> BlockedObject:

@@ -1,4 +1,7 @@
-"""`kymatui manifest NAME`: a module by a Manifest of kymatui's own operator, installed or moved to another version."""
+"""`kymatui manifest NAME`: a module by a Manifest of kymatui's own operator, installed or moved to another version.
+
+What it writes is displayed first; the operator does the rest, and is followed.
+"""
 
 from __future__ import annotations
 
@@ -25,39 +28,34 @@ if TYPE_CHECKING:
     from kymatui.domain.plans.manifest_body import ManifestProgress
 
 
-class ManifestCommand:
-    """What it writes is shown first; the operator does the rest, and is followed."""
-
-    def configure(self, parser: argparse.ArgumentParser) -> None:
-        what = "module whose ModuleTemplate names a registry; several names make one plan"
-        parser.add_argument("names", metavar="NAME", nargs="+", help=what)
-        options = {
-            "--version VERSION": "version to install (default: newest stable)",
-            "--force": "repair: overwrite fields of other field managers; the plan lists them",
-            "--allow-downgrade": "allow a version lower than the installed one",
-        }
-        add_options(parser, options, "")
-        parser.set_defaults(creates_namespace=True)
-        add_running(parser)
-
-    def run(self, args: argparse.Namespace) -> int:
-        from kymatui.actions.modules.manifest import ManifestAction, ManifestControls, ManifestWriting
-
-        names = list(dict.fromkeys(args.names))
-        if args.version and len(names) > 1:
-            raise UsageError("--version works with one module only", hint="run the command once for each module")
-        with open_context(args, once=args.dry_run) as context:
-            require_known(context.session, names, None)
-            action = ManifestAction(context.session)
-            named = [(name, args.version) for name in names]
-            items = action.plan(named, force=args.force, allow_downgrade=args.allow_downgrade)
-            controls = ManifestControls(_print_progress, args.timeout, args.wait, wrote=_print_written)
-            view = ManifestView(context.target, args, context.cluster.name, is_list=len(items) != 1)
-            renderer = renderer_of(view, partial(job_cluster, context.session), lambda: context.session.home)
-            return run_batch(items, ManifestWriting(action, controls), renderer, dry_run=args.dry_run)
+def configure(parser: argparse.ArgumentParser) -> None:
+    what = "module whose ModuleTemplate names a registry; several names make one plan"
+    parser.add_argument("names", metavar="NAME", nargs="+", help=what)
+    options = {
+        "--version VERSION": "version to install (default: newest stable)",
+        "--force": "repair: overwrite fields of other field managers; the plan lists them",
+        "--allow-downgrade": "allow a version lower than the installed one",
+    }
+    add_options(parser, options, "")
+    parser.set_defaults(creates_namespace=True)
+    add_running(parser)
 
 
-MANIFEST = ManifestCommand()
+def run(args: argparse.Namespace) -> int:
+    from kymatui.actions.modules.manifest import ManifestAction, ManifestControls, ManifestWriting
+
+    names = list(dict.fromkeys(args.names))
+    if args.version and len(names) > 1:
+        raise UsageError("--version works with one module only", hint="run the command once for each module")
+    with open_context(args, once=args.dry_run) as context:
+        require_known(context.session, names, None)
+        action = ManifestAction(context.session)
+        named = [(name, args.version) for name in names]
+        items = action.plan(named, force=args.force, allow_downgrade=args.allow_downgrade)
+        controls = ManifestControls(_print_progress, args.timeout, args.wait, wrote=_print_written)
+        view = ManifestView(context.target, args, context.cluster.name, is_list=len(items) != 1)
+        renderer = renderer_of(view, partial(job_cluster, context.session), lambda: context.session.home)
+        return run_batch(items, ManifestWriting(action, controls), renderer, dry_run=args.dry_run)
 
 
 def _print_written(proposal: ManifestProposal) -> None:

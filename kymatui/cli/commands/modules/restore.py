@@ -1,4 +1,7 @@
-"""`kymatui restore [NAME|FILE]`: create again what a deletion saved; without a word, list the backups."""
+"""`kymatui restore [NAME|FILE]`: create again what a deletion saved; without a word, list the backups.
+
+What exists already is left as it is.
+"""
 
 from __future__ import annotations
 
@@ -29,23 +32,18 @@ else:
     _View = BatchView
 
 
-class RestoreCommand:
-    """Creates again what a backup holds; what is there already is left as it is."""
-
-    def configure(self, parser: argparse.ArgumentParser) -> None:
-        what = "backup file, or module name for its last deletion in this cluster (default: list backups)"
-        parser.add_argument("file", metavar="FILE", nargs="?", default="", help=what)
-        parser.set_defaults(creates_namespace=True)
-        add_running(parser)
-
-    def run(self, args: argparse.Namespace) -> int:
-        if not args.file:
-            return _list(args.output)
-        with open_context(args, once=True) as context:
-            return _restore(context)
+def configure(parser: argparse.ArgumentParser) -> None:
+    what = "backup file, or module name for its last deletion in this cluster (default: list backups)"
+    parser.add_argument("file", metavar="FILE", nargs="?", default="", help=what)
+    parser.set_defaults(creates_namespace=True)
+    add_running(parser)
 
 
-RESTORE = RestoreCommand()
+def run(args: argparse.Namespace) -> int:
+    if not args.file:
+        return _list(args.output)
+    with open_context(args, once=True) as context:
+        return _restore(context)
 
 
 def _list(form: str) -> int:

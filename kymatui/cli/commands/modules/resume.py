@@ -1,4 +1,7 @@
-"""`kymatui resume [JOB]`: an interrupted job is planned again, and continued once its plan is accepted."""
+"""`kymatui resume [JOB]`: an interrupted job is planned again, and continued once its plan is accepted.
+
+Without a name it is the one interrupted job of the cluster.
+"""
 
 from __future__ import annotations
 
@@ -25,38 +28,33 @@ from kymatui.errors import RefusedError, UnknownNameError, UsageError
 from kymatui.sessions.cluster.cluster_access import open_cluster
 
 
-class ResumeCommand:
-    """Continues the one interrupted job of a cluster; of several, the named one."""
-
-    def configure(self, parser: argparse.ArgumentParser) -> None:
-        what = "number of the job, or one of its modules (default: the only one; several are listed)"
-        parser.add_argument("job", metavar="JOB", nargs="?", default="", help=what)
-        parser.add_argument("--list", action="store_true", help="list the interrupted jobs of all clusters")
-        parser.add_argument(
-            "--contexts", action="store_const", const=[], help="continue a change of several contexts of the kubeconfig"
-        )
-        add_options(parser, {"--allow-fleet-writes": "allow edits of several runtimes to continue"})
-        parser.set_defaults(creates_namespace=True)
-        add_running(parser)
-
-    def run(self, args: argparse.Namespace) -> int:
-        if args.list:
-            return _show(interrupted(), args.output, "no interrupted job")
-        cluster = _cluster(args)
-        jobs = of_cluster(interrupted(cluster.name), cluster)
-        if args.job:
-            return _resume(_named(args.job, jobs, cluster), args)
-        if len(jobs) == 1:
-            return _resume(jobs[0], args)
-        if jobs and args.yes:
-            numbers = ", ".join(f"{job.number} ({job.title})" for job in jobs)
-            raise UsageError(f"{len(jobs)} jobs were interrupted: {numbers}", hint="run `kymatui resume JOB --yes`")
-        others = len(interrupted()) - len(jobs)
-        more = f"; {format_count(others, 'job')} on other clusters: `kymatui resume --list`" if others else ""
-        return _show(jobs, args.output, f"no interrupted job on {cluster.name}{more}")
+def configure(parser: argparse.ArgumentParser) -> None:
+    what = "number of the job, or one of its modules (default: the only one; several are listed)"
+    parser.add_argument("job", metavar="JOB", nargs="?", default="", help=what)
+    parser.add_argument("--list", action="store_true", help="list the interrupted jobs of all clusters")
+    parser.add_argument(
+        "--contexts", action="store_const", const=[], help="continue a change of several contexts of the kubeconfig"
+    )
+    add_options(parser, {"--allow-fleet-writes": "allow edits of several runtimes to continue"})
+    parser.set_defaults(creates_namespace=True)
+    add_running(parser)
 
 
-RESUME = ResumeCommand()
+def run(args: argparse.Namespace) -> int:
+    if args.list:
+        return _show(interrupted(), args.output, "no interrupted job")
+    cluster = _cluster(args)
+    jobs = of_cluster(interrupted(cluster.name), cluster)
+    if args.job:
+        return _resume(_named(args.job, jobs, cluster), args)
+    if len(jobs) == 1:
+        return _resume(jobs[0], args)
+    if jobs and args.yes:
+        numbers = ", ".join(f"{job.number} ({job.title})" for job in jobs)
+        raise UsageError(f"{len(jobs)} jobs were interrupted: {numbers}", hint="run `kymatui resume JOB --yes`")
+    others = len(interrupted()) - len(jobs)
+    more = f"; {format_count(others, 'job')} on other clusters: `kymatui resume --list`" if others else ""
+    return _show(jobs, args.output, f"no interrupted job on {cluster.name}{more}")
 
 
 def _cluster(args: argparse.Namespace) -> ClusterName:

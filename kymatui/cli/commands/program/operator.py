@@ -26,38 +26,33 @@ from kymatui.operator.manifests.standalone_context import StandaloneContext
 from kymatui.operator.manifests.standalone_pass import SOON
 
 
-class ReconcileCommand:
-    """One Manifest, until its turn needs nothing more."""
-
-    def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("kind", choices=("manifest",), help="kind of the object")
-        parser.add_argument(
-            "name",
-            metavar="NAME",
-            help="name of the Manifest; -n sets its namespace (default: the context's, else kcp-system)",
-        )
-        add_duration(parser, "--timeout", "5m", "time limit of the whole wait")
-        configure_fetching(parser)
-
-    def run(self, args: argparse.Namespace) -> int:
-
-        context, namespace = _context(args)
-        ref = ObjectRef(manifest_kind(context.home), namespace, args.name)
-        if context.home.get(ref) is None:
-            raise _unknown(context, ref)
-        target = _say_target(context, namespace)
-        words = _turns(context, ref, args.timeout)
-        if args.output == "table":
-            print_line(f"{ref}{words}")
-        else:
-            manifest = read_manifest(context.home.get(ref) or {})
-            state = manifest.state if isinstance(manifest, Manifest) else None
-            value = {"object": str(ref), "state": state, "words": f"{ref}{words}", "outcome": "done"}
-            print_text(plan_document(target, value, args.output))
-        return 0
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("kind", choices=("manifest",), help="kind of the object")
+    parser.add_argument(
+        "name",
+        metavar="NAME",
+        help="name of the Manifest; -n sets its namespace (default: the context's, else kcp-system)",
+    )
+    add_duration(parser, "--timeout", "5m", "time limit of the whole wait")
+    configure_fetching(parser)
 
 
-RECONCILE = ReconcileCommand()
+def run(args: argparse.Namespace) -> int:
+
+    context, namespace = _context(args)
+    ref = ObjectRef(manifest_kind(context.home), namespace, args.name)
+    if context.home.get(ref) is None:
+        raise _unknown(context, ref)
+    target = _say_target(context, namespace)
+    words = _turns(context, ref, args.timeout)
+    if args.output == "table":
+        print_line(f"{ref}{words}")
+    else:
+        manifest = read_manifest(context.home.get(ref) or {})
+        state = manifest.state if isinstance(manifest, Manifest) else None
+        value = {"object": str(ref), "state": state, "words": f"{ref}{words}", "outcome": "done"}
+        print_text(plan_document(target, value, args.output))
+    return 0
 
 
 def configure_fetching(parser: argparse.ArgumentParser) -> None:

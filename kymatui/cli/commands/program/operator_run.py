@@ -92,57 +92,52 @@ _ACTIONS: Final[Mapping[str, _Action]] = {
 """Help, options and function of the subcommands besides `run`."""
 
 
-class OperatorCommand:
-    """All Kymas, Manifests and modules of a control plane, until it is stopped."""
-
-    def configure(self, parser: argparse.ArgumentParser) -> None:
-        _configure_run(parser)
-        actions = parser.add_subparsers(title="subcommands", metavar="[SUBCOMMAND]", dest="action")
-        text = "reconcile until interrupted; the same as `kymatui operator`"
-        run = actions.add_parser("run", help=text, description=f"{text[:1].upper()}{text[1:]}.")
-        _configure_run(run)
-        for name, (text, configure, _) in _ACTIONS.items():
-            configure(actions.add_parser(name, help=text, description=f"{text[:1].upper()}{text[1:]}."))
-
-    def run(self, args: argparse.Namespace) -> int:
-        if args.action in _ACTIONS:
-            return _ACTIONS[args.action][2](args)
-        options, fetch = _operator_options(args), fetch_options(args)
-        session, _ = session_options_of(args)
-        log = OperatorLog(lambda line: print_line(line, sys.stderr), LogFormat(args.log_format))
-        registry = MetricRegistry(METRICS)
-        reports = GroupReports(log.failed, log.info, ReconcileMetrics(registry).finished)
-        context = operator_context(options, reports, session, fetch)
-        context.guards.changed = CircuitMetrics(registry).changed
-        services = [ListenerPort(listener, context, registry)] if (listener := _listener_options(args)) else []
-        stop = threading.Event()
-        with signals_handled(lambda *_: stop.set(), signal.SIGINT, signal.SIGTERM):
-            require_namespace(context.standalone.home, args)
-            target = connection_target(context.standalone, "")
-            log.head(target.line)
-            monitoring = Monitoring(registry)
-            if options.windows is not None:
-                registry.set(WINDOWS_READ, 1)
-            with monitoring_port(args.metrics, monitoring) as port:
-                refuse_lifecycle_manager(context)
-                if args.output != "table":
-                    print_text(plan_document(target, {"outcome": "started"}, args.output))
-                names = ", ".join(options.controllers or CONTROLLERS)
-                log.head(f"kymatui: reconciling {context.standalone.home.name}; controllers: {names}")
-                more = [StateMetrics(context.standalone.home, options.kyma_namespace, registry)] if port else []
-                if port:
-                    log.head(f"kymatui: metrics and probes on port {port}")
-                group = operator_group(context, *more, services=services, registry=registry)
-                registry.read_from(
-                    WORKQUEUE_DEPTH, lambda: {(name, name): float(count) for name, count in group.waiting().items()}
-                )
-                registry.read_from(SHARD_HELD, lambda: {(str(shard),): 1.0 for shard in group.held_shards()})
-                monitoring.started()
-                group.run(stop)
-        return 0
+def configure(parser: argparse.ArgumentParser) -> None:
+    _configure_run(parser)
+    actions = parser.add_subparsers(title="subcommands", metavar="[SUBCOMMAND]", dest="action")
+    text = "reconcile until interrupted; the same as `kymatui operator`"
+    run = actions.add_parser("run", help=text, description=f"{text[:1].upper()}{text[1:]}.")
+    _configure_run(run)
+    for name, (text, configure, _) in _ACTIONS.items():
+        configure(actions.add_parser(name, help=text, description=f"{text[:1].upper()}{text[1:]}."))
 
 
-OPERATOR = OperatorCommand()
+def run(args: argparse.Namespace) -> int:
+    if args.action in _ACTIONS:
+        return _ACTIONS[args.action][2](args)
+    options, fetch = _operator_options(args), fetch_options(args)
+    session, _ = session_options_of(args)
+    log = OperatorLog(lambda line: print_line(line, sys.stderr), LogFormat(args.log_format))
+    registry = MetricRegistry(METRICS)
+    reports = GroupReports(log.failed, log.info, ReconcileMetrics(registry).finished)
+    context = operator_context(options, reports, session, fetch)
+    context.guards.changed = CircuitMetrics(registry).changed
+    services = [ListenerPort(listener, context, registry)] if (listener := _listener_options(args)) else []
+    stop = threading.Event()
+    with signals_handled(lambda *_: stop.set(), signal.SIGINT, signal.SIGTERM):
+        require_namespace(context.standalone.home, args)
+        target = connection_target(context.standalone, "")
+        log.head(target.line)
+        monitoring = Monitoring(registry)
+        if options.windows is not None:
+            registry.set(WINDOWS_READ, 1)
+        with monitoring_port(args.metrics, monitoring) as port:
+            refuse_lifecycle_manager(context)
+            if args.output != "table":
+                print_text(plan_document(target, {"outcome": "started"}, args.output))
+            names = ", ".join(options.controllers or CONTROLLERS)
+            log.head(f"kymatui: reconciling {context.standalone.home.name}; controllers: {names}")
+            more = [StateMetrics(context.standalone.home, options.kyma_namespace, registry)] if port else []
+            if port:
+                log.head(f"kymatui: metrics and probes on port {port}")
+            group = operator_group(context, *more, services=services, registry=registry)
+            registry.read_from(
+                WORKQUEUE_DEPTH, lambda: {(name, name): float(count) for name, count in group.waiting().items()}
+            )
+            registry.read_from(SHARD_HELD, lambda: {(str(shard),): 1.0 for shard in group.held_shards()})
+            monitoring.started()
+            group.run(stop)
+    return 0
 
 
 def _configure_run(parser: argparse.ArgumentParser) -> None:
