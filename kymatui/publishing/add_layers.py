@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from msgspec import Struct, field
 
+from kymatui.actions.components.stored_components import json_object, json_objects
 from kymatui.engine.sources.artifact_store import ArtifactStore
 from kymatui.engine.sources.component_source import blob_digest
 from kymatui.errors import RegistryError, UsageError
-from kymatui.json_input import read_json
 from kymatui.publishing.blob_transfer import (
     Place,
     TransferCount,
     blobs_of,
     check_tag,
-    entries,
     manifest_body,
     require_manifest,
     transfer_blob,
 )
-from kymatui.publishing.image_layers import BASE_DIGEST, BASE_NAME, ImageMetadata, NewLayer, extended_image
+from kymatui.publishing.image_layers import (
+    BASE_DIGEST,
+    BASE_NAME,
+    ImageMetadata,
+    NewLayer,
+    compact_json,
+    extended_image,
+)
 
 LARGEST_CONFIG: Final = 4 * 1024 * 1024  # bytes of an image's config, which is read whole into memory
 MOST_PLATFORMS: Final = 50  # images of an index; a new image is stored for each of them
@@ -100,8 +105,9 @@ class _Extension(Struct, frozen=True):
         config = body.get("config")
         named = config if isinstance(config, dict) else {}
         content = self.source.store.blob(self.source.repository, str(named.get("digest", "")), LARGEST_CONFIG)
+        document = json_object(content)  # {} of an artifact that is not an image; refused by its media type
         manifest, config_bytes = extended_image(
-            body, _object(content), kind, self.request.layers, self.request.metadata, where, self._names(digest)
+            body, document, kind, self.request.layers, self.request.metadata, where, self._names(digest)
         )
         for known, size in blobs_of(body, self.source.repository):
             if known != named.get("digest"):
@@ -115,7 +121,7 @@ class _Extension(Struct, frozen=True):
 
     def index(self, body: Json, media_type: str, digest: str) -> tuple[bytes, int]:
         """Store the images of an index; return the new index and their number."""
-        listed = entries(body, "manifests")
+        listed = json_objects(body, "manifests")
         if not 0 < len(listed) <= MOST_PLATFORMS:
             raise RegistryError(f"{self.source.repository}@{digest} is an index of {len(listed)} images")
         manifests: list[Json] = []
@@ -132,7 +138,7 @@ class _Extension(Struct, frozen=True):
         index.pop("subject", None)
         if annotations and media_type in _INDEXES[:1]:
             index["annotations"] = dict(sorted(annotations.items()))
-        return json.dumps(index, ensure_ascii=False, separators=(",", ":")).encode(), len(manifests)
+        return compact_json(index), len(manifests)
 
     def _names(self, digest: str) -> dict[str, str]:
         if not self.request.annotate_base:
@@ -140,16 +146,6 @@ class _Extension(Struct, frozen=True):
         repository, pointer = self.request.base
         name = {} if ":" in pointer else {BASE_NAME: f"{repository}:{pointer}"}
         return {BASE_DIGEST: digest, **name}
-
-
-def _object(content: bytes) -> Json:
-    try:
-        document = read_json(content)
-    except ValueError:
-        document = None
-    if not isinstance(document, dict):
-        return {}  # of an artifact that is not an image; refused by its media type
-    return document
 
 
 def parse_pairs(texts: Sequence[str], option: str) -> dict[str, str]:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from msgspec import Struct, field
 
+from kymatui.actions.components.stored_components import json_objects
 from kymatui.engine.sources.artifact_store import ArtifactStore
 from kymatui.engine.sources.component_source import blob_digest
 from kymatui.errors import RefusedError, RegistryError
@@ -64,7 +65,7 @@ def transfer_artifact(
     if depth > DEEPEST or count.manifests > MOST_MANIFESTS:
         raise RegistryError(f"{source.repository} has an index that is too deep or too large", hint="it was not copied")
     body = manifest_body(raw, source.repository)
-    for entry in entries(body, "manifests"):
+    for entry in json_objects(body, "manifests"):
         digest = str(entry.get("digest", ""))
         manifest = source.store.manifest(source.repository, digest)
         if manifest is None:
@@ -79,7 +80,7 @@ def blobs_of(body: Mapping[str, Any], where: str) -> Iterator[tuple[str, int]]:
     """Yield digest and size of config and layers, each once; layers that lie elsewhere are left out."""
     visited: set[str] = set()
     config = body.get("config")
-    for entry in ([config] if isinstance(config, dict) else []) + entries(body, "layers"):
+    for entry in ([config] if isinstance(config, dict) else []) + json_objects(body, "layers"):
         digest, size = entry.get("digest"), entry.get("size")
         if not isinstance(digest, str) or not isinstance(size, int) or isinstance(size, bool) or size < 0:
             raise RegistryError(f"{where}: the manifest has an invalid descriptor")
@@ -98,11 +99,6 @@ def manifest_body(raw: bytes, where: str) -> Json:
     if not isinstance(body, dict):
         raise RegistryError(f"{where}: the manifest is not a JSON object")
     return body
-
-
-def entries(body: Mapping[str, Any], key: str) -> list[Json]:
-    value = body.get(key)
-    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
 
 
 def check_tag(target: Place, pointer: str, digest: str, *, overwrite: bool) -> None:

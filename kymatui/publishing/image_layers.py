@@ -149,7 +149,7 @@ def extended_image(
         raise RefusedError(f"{base} is an image for Windows, whose layers have another format")
     _add_layers(extended, body, media_type, layers, base)
     _set_metadata(body, metadata)
-    content = _encoded(_without_empty(body))
+    content = compact_json(_without_empty(body))
     described.update({"digest": blob_digest(content), "size": len(content)})
     if "data" in described:
         described.pop("data")
@@ -158,7 +158,7 @@ def extended_image(
     extended.pop("subject", None)
     if annotations:
         extended["annotations"] = dict(sorted(annotations.items()))
-    return _encoded(extended), content
+    return compact_json(extended), content
 
 
 def _add_layers(manifest: Json, config: Json, media_type: str, layers: Sequence[NewLayer], base: str) -> None:
@@ -218,5 +218,6 @@ def _without_empty(body: Json) -> Json:
     return filled
 
 
-def _encoded(value: Any) -> bytes:
+def compact_json(value: Any) -> bytes:
+    """Return JSON without blanks, as registries store it."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()

@@ -5,7 +5,6 @@ The signed image is the manifest or index that the tag names now; a signature fo
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -32,6 +31,8 @@ from kymatui.ocm.cosign_signatures import (
     verify_simple_signature,
 )
 from kymatui.ocm.pem import PrivateKey
+from kymatui.publishing.blob_transfer import Place, require_manifest
+from kymatui.publishing.image_layers import compact_json
 
 LARGEST_SIGNATURE: Final = 4 * 1024 * 1024  # bytes of a bundle or payload, which is read whole into memory
 MOST_SIGNATURES: Final = 100  # signatures of one image that are fetched: each costs a request or two
@@ -77,12 +78,12 @@ def verify_image(store: ArtifactStore, image: tuple[str, str], key: bytes) -> Ve
         raise UsageError("a public key is required to verify an image", hint="use --public-key FILE")
     public = read_image_key(key)
     repository, pointer = image
-    digest = _digest(store, repository, pointer)
+    digest = blob_digest(require_manifest(Place(store, repository), pointer)[0])
     problems: list[str] = []
-    forms = ((SignatureForm.BUNDLE, _bundles), (SignatureForm.LEGACY, _legacy_signatures))
+    forms = ((SignatureForm.BUNDLE, _checked_bundles), (SignatureForm.LEGACY, _checked_layers))
     for form, checks in forms:
         good = 0
-        for problem in checks(store, repository, digest, public):
+        for _, problem in checks(store, repository, digest, public):
             good += not problem
             problems += [problem] if problem else []
         if good:
@@ -123,13 +124,6 @@ def legacy_tag(digest: str) -> str:
     return f"{digest.replace(':', '-')}.sig"
 
 
-def _digest(store: ArtifactStore, repository: str, pointer: str) -> str:
-    manifest = store.manifest(repository, pointer)
-    if manifest is None:
-        raise RegistryError(f"{repository}:{pointer} does not exist", hint="check the name, the tag and the registry")
-    return blob_digest(manifest[0])
-
-
 def _known_signature(
     store: ArtifactStore, repository: str, digest: str, private: PrivateKey, form: SignatureForm
 ) -> str:
@@ -146,11 +140,6 @@ def _known_signature(
         if stored is not None and not problem and layer.get("digest") == payload
     )
     return next(good, "")
-
-
-def _bundles(store: ArtifactStore, repository: str, digest: str, key: PublicKey) -> Iterator[str]:
-    """Yield the problem of each bundle, "" for a good one."""
-    return (problem for _, problem in _checked_bundles(store, repository, digest, key))
 
 
 def _checked_bundles(store: ArtifactStore, repository: str, digest: str, key: PublicKey) -> Iterator[tuple[str, str]]:
@@ -170,10 +159,6 @@ def _checked_bundles(store: ArtifactStore, repository: str, digest: str, key: Pu
                 yield str(referrer.get("digest")), str(error)
             else:
                 yield str(referrer.get("digest")), ""
-
-
-def _legacy_signatures(store: ArtifactStore, repository: str, digest: str, key: PublicKey) -> Iterator[str]:
-    return (problem for _, problem in _checked_layers(store, repository, digest, key))
 
 
 def _checked_layers(store: ArtifactStore, repository: str, digest: str, key: PublicKey) -> Iterator[tuple[Json, str]]:
@@ -210,7 +195,7 @@ def _store_bundle(store: ArtifactStore, repository: str, subject: Json, bundle: 
     }
     store.push_blob(repository, empty)
     store.push_blob(repository, bundle)
-    raw = _compact(manifest)
+    raw = compact_json(manifest)
     return store.push_manifest(repository, blob_digest(raw), raw, MANIFEST_TYPE)
 
 
@@ -222,7 +207,7 @@ def _store_legacy(store: ArtifactStore, repository: str, digest: str, key: Priva
     payload = simple_payload(digest, repository)
     layer = content_descriptor(payload, SIMPLE_SIGNING)
     layers.append({**layer, "annotations": {SIGNATURE_ANNOTATION: sign_payload(key, payload)}})
-    config = _compact(
+    config = compact_json(
         {
             "architecture": "",
             "created": "0001-01-01T00:00:00Z",
@@ -236,8 +221,4 @@ def _store_legacy(store: ArtifactStore, repository: str, digest: str, key: Priva
     manifest = {"schemaVersion": 2, "mediaType": MANIFEST_TYPE, "config": described, "layers": layers}
     for content in (payload, config):
         store.push_blob(repository, content)
-    return store.push_manifest(repository, tag, _compact(manifest), MANIFEST_TYPE)
-
-
-def _compact(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    return store.push_manifest(repository, tag, compact_json(manifest), MANIFEST_TYPE)

@@ -19,7 +19,14 @@ from kymatui.engine.bundles.yaml_objects import document_key
 from kymatui.engine.cluster.ports import Object
 from kymatui.errors import did_you_mean, nearest_names
 from kymatui.publishing.config_reader import LONGEST_MESSAGE, SourceProblem
-from kymatui.publishing.manifest_images import INJECTED, ImageProblemError, ManifestImage, each_image, image_resource
+from kymatui.publishing.manifest_images import (
+    ImageProblemError,
+    ManifestImage,
+    each_image,
+    image_resource,
+    image_text,
+    pod_containers,
+)
 from kymatui.publishing.module_component import check_identities
 from kymatui.publishing.module_config import FIELDS, OLD_FIELDS, ModuleConfig, module_version_problem
 from kymatui.publishing.module_template import crd_of, manager_images, runs_version
@@ -81,7 +88,7 @@ _LABEL_VALUE: Final = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])
 _KEY: Final = re.compile(
     r"(?:[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
 )
-_OTHER_WORKLOADS: Final = ("DaemonSet", "ReplicaSet", "Job")
+_OTHER_WORKLOADS: Final = ("DaemonSet", "ReplicaSet", "Job", "CronJob")
 
 
 class FieldFault(Struct, frozen=True):
@@ -187,22 +194,9 @@ def unscanned_images(objects: Iterable[Object]) -> list[ManifestImage]:
 def _other_images(objects: Iterable[Object]) -> Iterator[tuple[str, str]]:
     """Yield the images of workloads that modulectl passes over, which no scanner sees."""
     for body in objects:
-        spec: Any = body
-        path = (
-            ("spec", "jobTemplate", "spec", "template", "spec")
-            if body["kind"] == "CronJob"
-            else ("spec", "template", "spec")
-        )
-        if body["kind"] not in (*_OTHER_WORKLOADS, "CronJob"):
-            continue
-        for name in path:
-            spec = spec.get(name) if isinstance(spec, dict) else None
-        for kind in ("containers", "initContainers"):
-            listed = spec.get(kind) if isinstance(spec, dict) else None
-            for container in listed if isinstance(listed, list) else ():
-                text = container.get("image") if isinstance(container, dict) else None
-                if isinstance(text, str) and text not in ("", INJECTED):
-                    yield text, f"{body['kind']} {body['metadata']['name']}"
+        if body["kind"] in _OTHER_WORKLOADS:
+            for text in filter(None, map(image_text, pod_containers(body))):
+                yield text, f"{body['kind']} {body['metadata']['name']}"
 
 
 def lint_duplicates(objects: Iterable[Object], problems: Problems) -> None:

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from kymatui.actions.components.stored_components import json_objects
 from kymatui.domain.kubernetes.image_references import Image, parse_image
 from kymatui.engine.cluster.ports import Object
 from kymatui.errors import ConfigurationError
@@ -69,7 +70,8 @@ def each_image(objects: Iterable[Object]) -> Iterator[ManifestImage | ImageProbl
     """Yield every image and every problem of one."""
     for body in objects:
         if body.get("kind") in KINDS:
-            for where, container in _containers(body):
+            for container in pod_containers(body):
+                where = f"{body['kind']} {body['metadata']['name']}, container {container.get('name', '')}"
                 yield from _of_container(where, container)
 
 
@@ -106,28 +108,26 @@ def _tag_version(tag: str) -> str:
     return f"0.0.0-{re.sub(r'[^a-zA-Z0-9.-]', '-', tag).strip('-.') or 'unknown'}"
 
 
-def _containers(body: Object) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    spec = body
-    for name in ("spec", "template", "spec"):
-        below = spec.get(name)
-        if not isinstance(below, dict):
-            return
-        spec = below
-    for kind in ("containers", "initContainers"):
-        listed = spec.get(kind)
-        for container in listed if isinstance(listed, list) else ():
-            if isinstance(container, dict):
-                where = f"{body['kind']} {body['metadata']['name']}, container {container.get('name', '')}"
-                yield where, container
+def pod_containers(body: Object) -> Iterator[Mapping[str, Any]]:
+    """Yield the containers of a workload's pods, then its init containers."""
+    spec: Any = body
+    for name in ("spec", *(("jobTemplate", "spec") if body["kind"] == "CronJob" else ()), "template", "spec"):
+        spec = spec.get(name) if isinstance(spec, dict) else None
+    for kind in ("containers", "initContainers") if isinstance(spec, dict) else ():
+        yield from json_objects(spec, kind)
+
+
+def image_text(container: Mapping[str, Any]) -> str:
+    """Return the image that the container names, "" without one and where an injector sets it."""
+    text = container.get("image")
+    return text if isinstance(text, str) and text != INJECTED else ""
 
 
 def _of_container(where: str, container: Mapping[str, Any]) -> Iterator[ManifestImage | ImageProblemError]:
-    text = container.get("image")
-    if isinstance(text, str) and text not in ("", INJECTED):
+    if text := image_text(container):
         yield _read(text, where)
-    variables = container.get("env")
-    for variable in variables if isinstance(variables, list) else ():
-        value = variable.get("value") if isinstance(variable, dict) else None
+    for variable in json_objects(container, "env"):
+        value = variable.get("value")
         if isinstance(value, str) and _may_be_image(value):
             yield _read(value, f"{where}, variable {variable.get('name', '')}")
 
