@@ -23,20 +23,25 @@ class OwnerReference(TypedDict, total=False):
     controller: bool
 
 
-class MetadataFields(TypedDict, total=False):
-    """Metadata without `fieldsV1`, which is half of many objects and not displayed."""
+class BriefMetadata(TypedDict, total=False):
+    """The metadata that a row shows in lists of thousands."""
 
     name: str
-    generateName: str
     namespace: str
-    uid: str
     resourceVersion: str
-    generation: int
     creationTimestamp: str | None
     deletionTimestamp: str | None
-    deletionGracePeriodSeconds: int | None
     labels: dict[str, str] | None
     annotations: dict[str, str] | None
+
+
+class MetadataFields(BriefMetadata, total=False):
+    """Metadata without `fieldsV1`, which is half of many objects and not displayed."""
+
+    generateName: str
+    uid: str
+    generation: int
+    deletionGracePeriodSeconds: int | None
     finalizers: list[str] | None
     ownerReferences: list[OwnerReference] | None
     managedFields: list[FieldManager] | None
@@ -63,21 +68,15 @@ class Series(TypedDict, total=False):
     lastObservedTime: str | None
 
 
-class StatusOnly(TypedDict, total=False):
+class StatusOnly(MetadataOnly, total=False):
     """Name, metadata and status of an object."""
 
-    apiVersion: str
-    kind: str
-    metadata: MetadataFields
     status: dict[str, Any] | None
 
 
-class EventFields(TypedDict, total=False):
+class EventFields(MetadataOnly, total=False):
     """The fields of a core/v1 Event: object, message, count and times."""
 
-    apiVersion: str
-    kind: str
-    metadata: MetadataFields
     involvedObject: Involved
     type: str
     reason: str
@@ -120,26 +119,11 @@ class WorkloadSpec(TypedDict, total=False):
     template: PodTemplate
 
 
-class Workload(TypedDict, total=False):
+class Workload(MetadataOnly, total=False):
     """The fields of a Deployment, StatefulSet or DaemonSet that show version and readiness."""
 
-    apiVersion: str
-    kind: str
-    metadata: MetadataFields
     spec: WorkloadSpec
     status: dict[str, Any] | None
-
-
-class BriefMetadata(TypedDict, total=False):
-    """The metadata that a row shows in lists of thousands."""
-
-    name: str
-    namespace: str
-    resourceVersion: str
-    creationTimestamp: str | None
-    deletionTimestamp: str | None
-    labels: dict[str, str] | None
-    annotations: dict[str, str] | None
 
 
 class KymaSpec(TypedDict, total=False):
@@ -175,12 +159,15 @@ class Operation(TypedDict, total=False):
     lastUpdateTime: str | None
 
 
-class KymaStatus(TypedDict, total=False):
+class FleetStatus(TypedDict, total=False):
     state: str | None
-    activeChannel: str | None
     lastOperation: Operation | None
-    modules: list[KymaModule] | None
     conditions: list[FleetCondition] | None
+
+
+class KymaStatus(FleetStatus, total=False):
+    activeChannel: str | None
+    modules: list[KymaModule] | None
 
 
 class LastWriter(TypedDict, total=False):
@@ -208,12 +195,6 @@ class ManifestSpec(TypedDict, total=False):
     version: str | None
 
 
-class ManifestStatus(TypedDict, total=False):
-    state: str | None
-    lastOperation: Operation | None
-    conditions: list[FleetCondition] | None
-
-
 class FleetManifest(TypedDict, total=False):
     """The fields of a Manifest that a fleet row shows, without its resources."""
 
@@ -221,4 +202,4 @@ class FleetManifest(TypedDict, total=False):
     kind: str
     metadata: BriefMetadata
     spec: ManifestSpec
-    status: ManifestStatus
+    status: FleetStatus
