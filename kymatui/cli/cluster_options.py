@@ -15,39 +15,54 @@ if TYPE_CHECKING:
     from kymatui.sessions.fetching import FetchOptions
 
 
+def add_option(container: argparse._ActionsContainer, option: str, text: str, **more: Any) -> None:
+    """Add an option with its help: `--flag`, `-n --name VALUE`, or `--name VALUE…` for one that may be repeated.
+
+    An argument without a name is `attribute` or `attribute VALUE`; `more` is what neither says.
+    """
+    words = option.split()
+    names = [word for word in words if word.startswith("-")] or words[:1]
+    value = option.removeprefix(" ".join(names)).strip()
+    if value.endswith("…"):
+        more = {"action": "append", "default": [], "metavar": value[:-1], **more}
+    elif value:
+        more = {"metavar": value, **more}
+    elif words[0].startswith("-") and more.keys().isdisjoint(("action", "choices", "nargs")):
+        more = {"action": "store_true", **more}
+    container.add_argument(*names, help=text, **more)
+
+
 def add_options(
     container: argparse._ActionsContainer, options: Mapping[str, str], default: Any = None, read: Any = None
 ) -> None:
-    """Add options with their helps: `--flag`, `-n --name VALUE`, and `--name VALUE…` for one that may be repeated.
+    """Add options with their helps.
 
     `default` is that of values, which `read` converts; with "" it is an empty list for repeated ones.
     """
     for option, text in options.items():
-        names = [word for word in option.split() if word.startswith("-")]
-        value = option.removeprefix(" ".join(names)).strip()
-        if not value:
-            flag = default if default is argparse.SUPPRESS else False
-            container.add_argument(*names, action="store_true", default=flag, help=text)
-        elif value.endswith("…"):
-            values: list[str] | None = None if default is None else []
-            container.add_argument(*names, action="append", default=values, metavar=value[:-1], help=text)
+        if option.endswith("…"):
+            more: dict[str, Any] = {"default": None if default is None else []}
+        elif option.split()[-1].startswith("-"):
+            more = {"default": default if default is argparse.SUPPRESS else False}
         else:
-            container.add_argument(*names, default=default, type=read, metavar=value, help=text)
+            more = {"default": default, "type": read}
+        add_option(container, option, text, **more)
 
 
 def add_output(parser: argparse.ArgumentParser, forms: Sequence[str]) -> None:
     """Add `-o`; the first format is the default."""
     text = f"output format (default: {forms[0]})"
-    parser.add_argument("-o", "--output", choices=forms, default=forms[0], help=text)
+    add_option(parser, "-o --output", text, choices=forms, default=forms[0])
 
 
 def add_cluster_options(parser: argparse.ArgumentParser) -> None:
     """Add cluster, namespace, read-only mode and colours."""
-    parser.add_argument_group("terminal").add_argument(
+    add_option(
+        parser.add_argument_group("terminal"),
         "--color",
+        "colours; auto: on a terminal, unless NO_COLOR is set (default: auto)",
         choices=("auto", "always", "never"),
         default=argparse.SUPPRESS,
-        help="colours; auto: on a terminal, unless NO_COLOR is set (default: auto)",
     )
     group = parser.add_argument_group("cluster")
     options = {
@@ -58,7 +73,7 @@ def add_cluster_options(parser: argparse.ArgumentParser) -> None:
         "--user NAME": "user of the kubeconfig (default: the context's)",
     }
     add_options(group, options)
-    group.add_argument("--as", dest="as_user", metavar="USER", help="user to impersonate")
+    add_option(group, "--as USER", "user to impersonate", dest="as_user")
     options = {
         "--as-group GROUP…": "group to impersonate, with --as; repeatable",
         "--as-uid UID": "UID to impersonate, with --as",
@@ -77,14 +92,12 @@ def add_remote_options(parser: argparse.ArgumentParser, *, remote: str = "") -> 
     """Add the control plane and a second cluster by hand; with `remote`, its help, also `--remote RUNTIME`."""
     group = parser.add_argument_group("control plane and runtime")
     if remote:
-        group.add_argument("--remote", metavar="RUNTIME", help=remote)
+        add_option(group, "--remote RUNTIME", remote)
     runtime = "of the runtime, instead of its access Secret"
-    group.add_argument(
-        "--kcp-kubeconfig", metavar="FILE", help="kubeconfig of the control plane (default: --kubeconfig)"
-    )
-    group.add_argument("--kcp-context", metavar="NAME", help="context of the control plane (default: --context)")
-    group.add_argument("--skr-kubeconfig", metavar="FILE", help=f"kubeconfig {runtime}")
-    group.add_argument("--skr-context", metavar="NAME", help=f"context {runtime}")
+    add_option(group, "--kcp-kubeconfig FILE", "kubeconfig of the control plane (default: --kubeconfig)")
+    add_option(group, "--kcp-context NAME", "context of the control plane (default: --context)")
+    add_option(group, "--skr-kubeconfig FILE", f"kubeconfig {runtime}")
+    add_option(group, "--skr-context NAME", f"context {runtime}")
 
 
 DURATION_EXAMPLES: Final = "examples: 90s, 5m, 1h30m, or seconds (300)"
@@ -110,13 +123,13 @@ def read_duration(text: str) -> float:
 
 def add_contexts(parser: argparse._ActionsContainer, text: str = "") -> None:
     """Add `--contexts`."""
-    parser.add_argument(
-        "--contexts",
+    add_option(
+        parser,
+        "--contexts GLOB",
+        f"{text or 'run on these contexts of the kubeconfig'}: names, patterns such as 'prod-*', groups of the "
+        "configuration (default: all)",
         nargs="*",
         action="extend",
-        metavar="GLOB",
-        help=f"{text or 'run on these contexts of the kubeconfig'}: names, patterns such as 'prod-*', groups of the "
-        "configuration (default: all)",
     )
 
 
@@ -143,16 +156,16 @@ def add_insecure_registries(parser: argparse._ActionsContainer) -> None:
 
 def add_fetching(parser: argparse._ActionsContainer) -> None:
     add_insecure_registries(parser)
-    parser.add_argument("--registry-ca", metavar="FILE", help="CA certificates for registries (default: the system's)")
+    add_option(parser, "--registry-ca FILE", "CA certificates for registries (default: the system's)")
 
 
 def add_component_registry(parser: argparse._ActionsContainer, used: str) -> None:
     """Add `--registry`; its help starts with `used`, which names the option that it belongs to."""
-    parser.add_argument(
-        "--registry",
-        metavar="HOST[/PATH]",
+    add_option(
+        parser,
+        "--registry HOST[/PATH]",
+        f"{used}: registry of components without descriptor in the template (default: option `registry`)",
         default="",
-        help=f"{used}: registry of components without descriptor in the template (default: option `registry`)",
     )
 
 

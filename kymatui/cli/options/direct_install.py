@@ -19,6 +19,7 @@ from kymatui.cli.cluster_options import (
     add_component_registry,
     add_duration,
     add_fetching,
+    add_option,
     add_options,
     add_output,
     add_remote_options,
@@ -66,11 +67,12 @@ def add_source(parser: argparse.ArgumentParser) -> None:
     add_options(group, options, "")
     add_component_registry(group, "with --verify")
     add_values(group)
-    group.add_argument(
+    add_option(
+        group,
         "--reset-values",
+        "discard the values of the chart's release (default: merge the new values into them)",
         dest="keeps_values",
         action="store_false",
-        help="discard the values of the chart's release (default: merge the new values into them)",
     )
     options = {
         "--skip-schema-validation": "do not check the values with the chart's schema",
@@ -99,48 +101,45 @@ def _add_signers(parser: argparse.ArgumentParser) -> None:
 def add_intent(parser: argparse.ArgumentParser) -> None:
     """Add the options for how a module is installed."""
     group = parser.add_argument_group("installation")
-    group.add_argument("--direct", action="store_true", help="install even if lifecycle-manager could manage it")
-    group.add_argument(
-        "--force", action="store_true", help="repair: overwrite fields of other field managers; the plan lists them"
-    )
-    group.add_argument(
-        "--no-prune", dest="prune", action="store_false", help="keep objects that the new version no longer has"
+    add_option(group, "--direct", "install even if lifecycle-manager could manage it")
+    add_option(group, "--force", "repair: overwrite fields of other field managers; the plan lists them")
+    add_option(
+        group, "--no-prune", "keep objects that the new version no longer has", dest="prune", action="store_false"
     )
     options = {
         "--prune-definitions": "also delete CRDs that the new version no longer has, with all their objects",
         "--prune-namespaces": "also delete namespaces that the new version no longer has, with all their objects",
     }
     add_options(group, options)
-    group.add_argument(
+    add_option(
+        group,
         "--policy",
+        "default CR: create it on the first installation, or ignore it (default: CreateAndDelete)",
         choices=("CreateAndDelete", "Ignore"),
         default="CreateAndDelete",
-        help="default CR: create it on the first installation, or ignore it (default: CreateAndDelete)",
     )
-    group.add_argument("--no-backup", action="store_true", help="do not save deleted objects to a backup")
-    group.add_argument("--allow-downgrade", action="store_true", help="allow a version lower than the installed one")
+    add_option(group, "--no-backup", "do not save deleted objects to a backup")
+    add_option(group, "--allow-downgrade", "allow a version lower than the installed one")
 
 
 def add_consent(parser: argparse.ArgumentParser, limit: str) -> None:
     """Add options for confirmation, waiting and output; `limit` is the help of the time limit."""
-    parser.add_argument("--dry-run", action="store_true", help="print the plan, change nothing")
-    parser.add_argument("--yes", "-y", action="store_true", help="skip the confirmation")
+    add_option(parser, "--dry-run", "print the plan, change nothing")
+    add_option(parser, "--yes -y", "skip the confirmation")
     add_git_override(parser)
     wait = parser.add_mutually_exclusive_group()
-    wait.add_argument(
-        "--wait", dest="wait", action="store_true", default=True, help="wait until the change is done (default)"
-    )
-    wait.add_argument("--no-wait", dest="wait", action="store_false", help="do not wait until the change is done")
+    add_option(wait, "--wait", "wait until the change is done (default)", dest="wait", default=True)
+    add_option(wait, "--no-wait", "do not wait until the change is done", dest="wait", action="store_false")
     add_duration(parser, "--timeout", "5m", limit)
     add_output(parser, FORMATS)
 
 
 def add_git_override(parser: argparse._ActionsContainer) -> None:
     """Add the option that changes here what comes from Git."""
-    parser.add_argument(
+    add_option(
+        parser,
         "--override-gitops",
-        action="store_true",
-        help="also change objects that Flux or Argo CD applies from Git, until they are applied again",
+        "also change objects that Flux or Argo CD applies from Git, until they are applied again",
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from kymatui.cli.cluster_options import add_options
+from kymatui.cli.cluster_options import add_option, add_options
 from kymatui.cli.options.unknown_names import require_in_fleet, require_plan_and_region, require_states
 from kymatui.errors import InvalidError, KymatuiError, UnknownNameError, UsageError
 
@@ -23,15 +23,15 @@ FILTERS: Final = ("runtime", "selector", "plan", "region", "state", "in_channel"
 def add_fleet_filters(group: argparse._ActionsContainer, *, has_channel: bool = False) -> None:
     """Add the filters, with their other names hidden; `has_channel` if the command has another option --channel."""
     add_options(group, {"--runtime NAME…": "only this runtime: Kyma name, shoot or runtime ID; repeatable"})
-    group.add_argument("-l", "--selector", metavar="SELECTOR", default="", help="only Kymas with these labels")
-    group.add_argument("--plan", metavar="PLAN", help="only runtimes of this plan")
-    group.add_argument("--region", metavar="REGION", help="only runtimes in this region")
-    group.add_argument("--state", action="append", metavar="STATE", help="only runtimes in this state; repeatable")
-    group.add_argument("--in-channel", metavar="CHANNEL", help="only runtimes in this channel")
-    group.add_argument("--module", metavar="NAME[@VERSION]", help="only runtimes that have this module")
-    group.add_argument("--having", dest="module", metavar="NAME[@VERSION]", help=argparse.SUPPRESS)
+    add_option(group, "-l --selector SELECTOR", "only Kymas with these labels", default="")
+    add_option(group, "--plan PLAN", "only runtimes of this plan")
+    add_option(group, "--region REGION", "only runtimes in this region")
+    add_option(group, "--state STATE…", "only runtimes in this state; repeatable", default=None)
+    add_option(group, "--in-channel CHANNEL", "only runtimes in this channel")
+    add_option(group, "--module NAME[@VERSION]", "only runtimes that have this module")
+    add_option(group, "--having NAME[@VERSION]", argparse.SUPPRESS, dest="module")
     if not has_channel:
-        group.add_argument("--channel", dest="in_channel", metavar="CHANNEL", help=argparse.SUPPRESS)
+        add_option(group, "--channel CHANNEL", argparse.SUPPRESS, dest="in_channel")
     add_options(group, {"--drifting": "only runtimes with a module whose version differs from its channel"})
 
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Final, TypeVar
 
-from kymatui.cli.cluster_options import add_duration
+from kymatui.cli.cluster_options import add_duration, add_option
 from kymatui.cli.output.listing import JSONPATH, render_document
 from kymatui.errors import UnreachableError
 
@@ -36,21 +36,18 @@ def read_format(text: str) -> str:
 
 def add_list_output(parser: argparse.ArgumentParser, *more: str, watch: bool = True) -> None:
     """Add how a list is printed; `more` are further formats of this command."""
-    parser.add_argument(
-        "-o",
-        "--output",
+    add_option(
+        parser,
+        "-o --output FORMAT",
+        f"{', '.join((*LIST_FORMATS, *more))} or jsonpath=TEMPLATE (default: table)",
         type=read_format,
         choices=OutputFormats((*LIST_FORMATS, *more, JSONPATH)),
-        metavar="FORMAT",
         default="table",
-        help=f"{', '.join((*LIST_FORMATS, *more))} or jsonpath=TEMPLATE (default: table)",
     )
-    parser.add_argument("--no-headers", action="store_true", help="print rows only: no titles, no summary")
-    parser.add_argument(
-        "--sort-by", metavar="COLUMN", default="", help="column to sort by, or a JSONPath of the entries such as .state"
-    )
+    add_option(parser, "--no-headers", "print rows only: no titles, no summary")
+    add_option(parser, "--sort-by COLUMN", "column to sort by, or a JSONPath of the entries such as .state", default="")
     if watch:
-        parser.add_argument("--watch", "-w", action="store_true", help="print again on every change")
+        add_option(parser, "--watch -w", "print again on every change")
 
 
 def add_list_timeout(parser: argparse.ArgumentParser) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from kymatui.actions.unknown_names import unknown_module
 from kymatui.adapters.files.journal_path import journals_folder
-from kymatui.cli.cluster_options import add_cluster_options, add_remote_options
+from kymatui.cli.cluster_options import add_cluster_options, add_option, add_remote_options
 from kymatui.cli.options.listing import add_list_output, add_list_timeout
 from kymatui.cli.options.unknown_names import require_namespace
 from kymatui.cli.output.listing import ListPrinter
@@ -35,7 +35,7 @@ _LOOK = 0.5  # seconds until a list is looked at again
 def configure_reading(parser: argparse.ArgumentParser) -> None:
     """Add how a list is printed, `--verbose`, `--timeout`, the cluster options and those of two clusters."""
     add_list_output(parser)
-    parser.add_argument("--verbose", "-v", action="store_true", help="name each kind that you may not list, and why")
+    add_option(parser, "--verbose -v", "name each kind that you may not list, and why")
     configure_listing(parser)
 
 

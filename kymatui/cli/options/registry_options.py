@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from kymatui.cli.cluster_options import add_options
+from kymatui.cli.cluster_options import add_option, add_options
 from kymatui.cli.output.printing import print_text
 from kymatui.domain.kubernetes.image_references import parse_image
 from kymatui.errors import UsageError
@@ -23,17 +23,16 @@ _LARGEST_META: Final = 16 * 1024 * 1024
 
 
 def add_component(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "component", metavar="REFERENCE", help="component version: HOST[:PORT][/PATH]//COMPONENT:VERSION"
-    )
+    add_option(parser, "component REFERENCE", "component version: HOST[:PORT][/PATH]//COMPONENT:VERSION")
 
 
 def add_mapping(parser: argparse._ActionsContainer) -> None:
-    parser.add_argument(
+    add_option(
+        parser,
         "--mapping",
+        "how component names map to repositories (default: urlPath)",
         choices=[str(mapping) for mapping in NameMapping],
         default=str(NameMapping.URL_PATH),
-        help="how component names map to repositories (default: urlPath)",
     )
 
 
@@ -67,13 +66,8 @@ def image_location(text: str, mapping: str = NameMapping.URL_PATH) -> tuple[str,
 
 def add_release(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("release")
-    group.add_argument(
-        "--channel",
-        dest="channels",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="channel to offer the version in, see --release-meta; repeatable",
+    add_option(
+        group, "--channel NAME…", "channel to offer the version in, see --release-meta; repeatable", dest="channels"
     )
     options = {
         "--release-meta FILE": "present ModuleReleaseMeta of the module, - for standard input: adds it after the "

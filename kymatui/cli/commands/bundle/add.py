@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import Final
 
-from kymatui.cli.cluster_options import add_fetching, fetch_options
+from kymatui.cli.cluster_options import add_fetching, add_option, fetch_options
 from kymatui.cli.options.registry_options import image_location
 from kymatui.cli.output.printing import print_line
 from kymatui.cli.output.transfers import transfer_bars, transfer_line
@@ -25,30 +25,22 @@ _MEDIA_TYPE: Final = re.compile(r"[a-z]+/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]*")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("image", metavar="IMAGE", help="base: HOST[:PORT]/REPOSITORY:TAG or …@sha256:DIGEST")
-    parser.add_argument(
-        "-t", "--target", required=True, metavar="IMAGE", help="where to push to: HOST[:PORT]/REPOSITORY:TAG"
-    )
-    parser.add_argument(
-        "--layer",
+    add_option(parser, "image IMAGE", "base: HOST[:PORT]/REPOSITORY:TAG or …@sha256:DIGEST")
+    add_option(parser, "-t --target IMAGE", "where to push to: HOST[:PORT]/REPOSITORY:TAG", required=True)
+    add_option(
+        parser,
+        "--layer FILE[:TYPE]…",
+        "tar to append as a layer, or a file with its media type; repeatable",
         dest="layers",
-        action="append",
-        default=[],
-        metavar="FILE[:TYPE]",
-        help="tar to append as a layer, or a file with its media type; repeatable",
     )
     for option, what in (("annotation", "of the manifest"), ("label", "of the image"), ("env", "for its processes")):
-        parser.add_argument(
-            f"--{option}", action="append", default=[], metavar="KEY=VALUE", help=f"{option} {what}; repeatable"
-        )
-    parser.add_argument("--entrypoint", action="append", default=[], metavar="WORDS", help="separated by commas")
-    parser.add_argument("--cmd", action="append", default=[], metavar="WORDS", help="arguments, separated by commas")
-    parser.add_argument("--user", dest="image_user", default="", metavar="USER", help="user of its processes")
-    parser.add_argument("--workdir", default="", metavar="DIR", help="working folder of its processes")
-    parser.add_argument(
-        "--base-annotations", action="store_true", help="set the annotations with name and digest of the base"
-    )
-    parser.add_argument("--overwrite", action="store_true", help="move the tag if it names another image")
+        add_option(parser, f"--{option} KEY=VALUE…", f"{option} {what}; repeatable")
+    add_option(parser, "--entrypoint WORDS…", "separated by commas")
+    add_option(parser, "--cmd WORDS…", "arguments, separated by commas")
+    add_option(parser, "--user USER", "user of its processes", dest="image_user", default="")
+    add_option(parser, "--workdir DIR", "working folder of its processes", default="")
+    add_option(parser, "--base-annotations", "set the annotations with name and digest of the base")
+    add_option(parser, "--overwrite", "move the tag if it names another image")
     add_fetching(parser)
 
 

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 from msgspec.structs import replace
 
-from kymatui.cli.cluster_options import add_fetching, fetch_options
+from kymatui.cli.cluster_options import add_fetching, add_option, fetch_options
 from kymatui.cli.options.registry_options import ArtifactPlace, PlaceKind, add_mapping, artifact_place
 from kymatui.cli.output.printing import print_line, print_text
 from kymatui.cli.output.transfers import transfer_bars, transfer_line
@@ -22,22 +22,16 @@ from kymatui.sessions.registries import open_archive_layout, open_layout, open_r
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "source", metavar="SOURCE", help="HOST[/PATH]//COMPONENT:VERSION, IMAGE, layout:DIR//… or tar:FILE//…"
+    add_option(parser, "source SOURCE", "HOST[/PATH]//COMPONENT:VERSION, IMAGE, layout:DIR//… or tar:FILE//…")
+    add_option(
+        parser,
+        "target TARGET",
+        "HOST[/PATH], layout:DIR or tar:FILE to keep the name, or a whole reference with another name",
     )
-    parser.add_argument(
-        "target",
-        metavar="TARGET",
-        help="HOST[/PATH], layout:DIR or tar:FILE to keep the name, or a whole reference with another name",
-    )
-    parser.add_argument("--recursive", action="store_true", help="also copy referenced components and images")
-    parser.add_argument(
-        "--exact", action="store_true", help="copy the descriptor unchanged: it still names the old registry"
-    )
-    parser.add_argument("--signatures", action="store_true", help="also copy signatures of cosign and other referrers")
-    parser.add_argument(
-        "--overwrite", action="store_true", help="replace an existing component or image with the same tag"
-    )
+    add_option(parser, "--recursive", "also copy referenced components and images")
+    add_option(parser, "--exact", "copy the descriptor unchanged: it still names the old registry")
+    add_option(parser, "--signatures", "also copy signatures of cosign and other referrers")
+    add_option(parser, "--overwrite", "replace an existing component or image with the same tag")
     add_mapping(parser)
     add_fetching(parser)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from kymatui.cli.cluster_options import add_fetching, fetch_options
+from kymatui.cli.cluster_options import add_fetching, add_option, fetch_options
 from kymatui.cli.options.registry_options import add_mapping, add_release, print_advice, read_release
 from kymatui.cli.output.printing import print_line
 from kymatui.errors import ConfigurationError, UsageError
@@ -18,45 +18,41 @@ TEMPLATE = "template.yaml"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "-c", "--config-file", default=CONFIG, metavar="FILE", help=f"module config (default: {CONFIG})"
-    )
-    parser.add_argument(
-        "-o",
-        "--output",
+    add_option(parser, "-c --config-file FILE", f"module config (default: {CONFIG})", default=CONFIG)
+    add_option(
+        parser,
+        "-o --output FILE",
+        f"file to write the ModuleTemplate to (default: {TEMPLATE})",
         dest="template",
         default=TEMPLATE,
-        metavar="FILE",
-        help=f"file to write the ModuleTemplate to (default: {TEMPLATE})",
     )
-    parser.add_argument(
-        "--constructor",
-        "--output-constructor-file",
+    add_option(
+        parser,
+        "--constructor --output-constructor-file FILE",
+        "file to write the component constructor of ocm to",
         dest="constructor",
         default="",
-        metavar="FILE",
-        help="file to write the component constructor of ocm to",
     )
-    parser.add_argument(
-        "--sources",
-        "--module-sources-git-directory",
+    add_option(
+        parser,
+        "--sources --module-sources-git-directory DIR",
+        "git repository of the module; the component records its commit (default: .)",
         dest="sources",
         default=".",
-        metavar="DIR",
-        help="git repository of the module; the component records its commit (default: .)",
     )
-    parser.add_argument(
+    add_option(
+        parser,
         "--skip-version-validation",
+        "do not compare the version with the tag of the manager's image (default: true)",
         nargs="?",
         const="true",
         default="true",
         choices=("true", "false"),
-        help="do not compare the version with the tag of the manager's image (default: true)",
     )
     group = parser.add_argument_group("destination", "default: none, only files are written")
-    group.add_argument("--registry", metavar="HOST", help="registry to push to: HOST[:PORT][/PATH]")
-    group.add_argument("--layout", metavar="DIR", help="folder to write an OCI image layout to")
-    group.add_argument("--overwrite", action="store_true", help="replace a version that has other content")
+    add_option(group, "--registry HOST", "registry to push to: HOST[:PORT][/PATH]")
+    add_option(group, "--layout DIR", "folder to write an OCI image layout to")
+    add_option(group, "--overwrite", "replace a version that has other content")
     add_mapping(group)
     add_fetching(group)
     add_release(parser)

@@ -14,7 +14,7 @@ from kymatui.actions.logs import LogState, LogStatus
 from kymatui.actions.modules.install import plan_installs
 from kymatui.actions.modules.install_plan import Adoption
 from kymatui.actions.modules.module_sources import ModuleSource, find_installed
-from kymatui.cli.cluster_options import add_duration, add_fetching, fetch_options
+from kymatui.cli.cluster_options import add_duration, add_fetching, add_option, fetch_options
 from kymatui.cli.commands.bundle.create import CONFIG, source_date_epoch
 from kymatui.cli.commands.bundle.lint import problem_lines
 from kymatui.cli.commands.modules.delete import delete_modules
@@ -63,30 +63,16 @@ _SERVER_ERRORS = (RegistryError, UnreachableError, ServerError, ThrottledError)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "folder", metavar="DIR", nargs="?", default=".", help="folder with the module config and its files (default: .)"
-    )
-    parser.add_argument(
-        "-c",
-        "--config-file",
-        default=CONFIG,
-        metavar="FILE",
-        help=f"module config, relative to DIR (default: {CONFIG})",
-    )
+    add_option(parser, "folder DIR", "folder with the module config and its files (default: .)", nargs="?", default=".")
+    add_option(parser, "-c --config-file FILE", f"module config, relative to DIR (default: {CONFIG})", default=CONFIG)
     group = parser.add_argument_group("where", "default: a sandbox that ends with the command")
-    group.add_argument(
-        "--current-context", action="store_true", help="install in the current context (or --context); asks first"
-    )
-    group.add_argument("--keep", action="store_true", help="keep the module installed at the end")
-    group.add_argument(
-        "--direct", action="store_true", help="install even if lifecycle-manager could manage the module"
-    )
-    group.add_argument("--yes", "-y", action="store_true", help="skip the confirmation")
+    add_option(group, "--current-context", "install in the current context (or --context); asks first")
+    add_option(group, "--keep", "keep the module installed at the end")
+    add_option(group, "--direct", "install even if lifecycle-manager could manage the module")
+    add_option(group, "--yes -y", "skip the confirmation")
     add_git_override(group)
-    group.add_argument("--registry", default="", metavar="HOST", help="registry to push to: HOST[:PORT][/PATH]")
-    group.add_argument(
-        "--overwrite", action="store_true", help="replace a version of --registry that this command did not push"
-    )
+    add_option(group, "--registry HOST", "registry to push to: HOST[:PORT][/PATH]", default="")
+    add_option(group, "--overwrite", "replace a version of --registry that this command did not push")
     add_duration(parser, "--timeout", "2m", "time limit of each wait")
     add_fetching(group)
     add_clusters(parser)

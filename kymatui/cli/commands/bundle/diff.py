@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any, Final
 
-from kymatui.cli.cluster_options import add_fetching, add_output, fetch_options
+from kymatui.cli.cluster_options import add_fetching, add_option, add_output, fetch_options
 from kymatui.cli.options.registry_options import add_mapping, located_component
 from kymatui.cli.output.plan_changes import change_json
 from kymatui.cli.output.printing import document, print_line, print_text
@@ -18,8 +18,8 @@ _MARKS: Final = {ChangeKind.ADDED: "+", ChangeKind.REMOVED: "-", ChangeKind.CHAN
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("before", metavar="BEFORE", help="HOST[/PATH]//COMPONENT:VERSION")
-    parser.add_argument("after", metavar="AFTER", help="HOST[/PATH]//COMPONENT:VERSION, or only another VERSION")
+    add_option(parser, "before BEFORE", "HOST[/PATH]//COMPONENT:VERSION")
+    add_option(parser, "after AFTER", "HOST[/PATH]//COMPONENT:VERSION, or only another VERSION")
     add_output(parser, ("text", "json", "yaml"))
     add_mapping(parser)
     add_fetching(parser)

@@ -6,7 +6,7 @@ import argparse
 from collections import Counter
 from collections.abc import Sequence
 
-from kymatui.cli.cluster_options import add_fetching, add_options, add_output, fetch_options
+from kymatui.cli.cluster_options import add_fetching, add_option, add_options, add_output, fetch_options
 from kymatui.cli.commands.bundle.create import CONFIG
 from kymatui.cli.options.registry_options import PlaceKind, add_mapping, artifact_place
 from kymatui.cli.output.printing import document, print_text
@@ -23,9 +23,7 @@ from kymatui.sessions.registries import open_registries
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "-c", "--config-file", default=CONFIG, metavar="FILE", help=f"module config (default: {CONFIG})"
-    )
+    add_option(parser, "-c --config-file FILE", f"module config (default: {CONFIG})", default=CONFIG)
     options = {
         "--check-images": "also report images that their registries do not have",
         "--against PLACE": "also report what grew since a version: HOST[/PATH] for the last one, or "

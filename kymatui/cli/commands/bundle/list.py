@@ -6,7 +6,7 @@ import argparse
 from contextlib import ExitStack
 
 from kymatui.actions.components.component_facts import list_tags, list_versions
-from kymatui.cli.cluster_options import add_fetching, add_output, fetch_options
+from kymatui.cli.cluster_options import add_fetching, add_option, add_output, fetch_options
 from kymatui.cli.options.registry_options import add_mapping
 from kymatui.cli.output.printing import document, print_line, print_text
 from kymatui.domain.kubernetes.image_references import parse_image
@@ -18,7 +18,7 @@ from kymatui.sessions.registries import open_registries, open_stored_layout
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("place", metavar="PLACE", help="HOST[/PATH]//COMPONENT, HOST/IMAGE, layout:DIR or tar:FILE")
+    add_option(parser, "place PLACE", "HOST[/PATH]//COMPONENT, HOST/IMAGE, layout:DIR or tar:FILE")
     add_output(parser, ("text", "json", "yaml"))
     add_mapping(parser)
     add_fetching(parser)

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from kymatui.adapters.files.user_files import write_files
-from kymatui.cli.cluster_options import add_fetching, fetch_options
+from kymatui.cli.cluster_options import add_fetching, add_option, fetch_options
 from kymatui.cli.options.registry_options import add_component, add_mapping, located_component
 from kymatui.cli.output.printing import print_line
 from kymatui.domain.kubernetes.terminal_text import format_count
@@ -16,9 +16,7 @@ from kymatui.sessions.registries import open_registries
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add_component(parser)
-    parser.add_argument(
-        "--unpack", required=True, metavar="DIR", help="new or empty folder for the descriptor and unpacked resources"
-    )
+    add_option(parser, "--unpack DIR", "new or empty folder for the descriptor and unpacked resources", required=True)
     add_mapping(parser)
     add_fetching(parser)
 

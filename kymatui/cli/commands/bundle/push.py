@@ -6,7 +6,7 @@ import argparse
 import os
 from contextlib import ExitStack
 
-from kymatui.cli.cluster_options import add_fetching, fetch_options
+from kymatui.cli.cluster_options import add_fetching, add_option, fetch_options
 from kymatui.cli.commands.bundle.copy import print_copied
 from kymatui.cli.options.registry_options import PlaceKind, artifact_place
 from kymatui.cli.output.transfers import transfer_bars
@@ -17,10 +17,10 @@ from kymatui.sessions.registries import open_registries, open_stored_layout
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("source", metavar="SOURCE", help="folder with an OCI image layout, or a tar of one")
-    parser.add_argument("target", metavar="TARGET", help="registry to push to: HOST[:PORT][/PATH]")
-    parser.add_argument("--signatures", action="store_true", help="also push signatures of cosign and other referrers")
-    parser.add_argument("--overwrite", action="store_true", help="replace components and images with the same tag")
+    add_option(parser, "source SOURCE", "folder with an OCI image layout, or a tar of one")
+    add_option(parser, "target TARGET", "registry to push to: HOST[:PORT][/PATH]")
+    add_option(parser, "--signatures", "also push signatures of cosign and other referrers")
+    add_option(parser, "--overwrite", "replace components and images with the same tag")
     add_fetching(parser)
 
 

@@ -6,6 +6,7 @@ import argparse
 import posixpath
 import shlex
 
+from kymatui.cli.cluster_options import add_option
 from kymatui.cli.commands.bundle.create import CONFIG as CREATED_CONFIG
 from kymatui.cli.output.printing import print_line
 from kymatui.publishing.places import open_sources
@@ -20,40 +21,30 @@ VERSION = "0.0.1"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--module-team", default="", metavar="TEAM", help="team that is responsible: kyma/TEAM (required)"
+    add_option(parser, "--module-team TEAM", "team that is responsible: kyma/TEAM (required)", default="")
+    add_option(parser, "--module-name NAME", f"name of the module (default: {NAME})", default=NAME)
+    add_option(parser, "--module-version VERSION", f"version of the module (default: {VERSION})", default=VERSION)
+    add_option(parser, "-d --directory DIR", "folder to write to (default: .)", default=".")
+    add_option(
+        parser, "-c --config-file NAME", f"module config (default: {SCAFFOLDED_CONFIG})", default=SCAFFOLDED_CONFIG
     )
-    parser.add_argument("--module-name", default=NAME, metavar="NAME", help=f"name of the module (default: {NAME})")
-    parser.add_argument(
-        "--module-version", default=VERSION, metavar="VERSION", help=f"version of the module (default: {VERSION})"
-    )
-    parser.add_argument("-d", "--directory", default=".", metavar="DIR", help="folder to write to (default: .)")
-    parser.add_argument(
-        "-c",
-        "--config-file",
-        default=SCAFFOLDED_CONFIG,
-        metavar="NAME",
-        help=f"module config (default: {SCAFFOLDED_CONFIG})",
-    )
-    parser.add_argument("-o", "--overwrite", action="store_true", help="replace an existing module config")
-    parser.add_argument(
-        "--gen-manifest", default=MANIFEST, metavar="NAME", help=f"manifest, kept if it exists (default: {MANIFEST})"
-    )
-    parser.add_argument(
-        "--gen-default-cr",
+    add_option(parser, "-o --overwrite", "replace an existing module config")
+    add_option(parser, "--gen-manifest NAME", f"manifest, kept if it exists (default: {MANIFEST})", default=MANIFEST)
+    add_option(
+        parser,
+        "--gen-default-cr NAME",
+        f"also name a default CR, kept if it exists (without NAME: {DEFAULT_CR})",
         nargs="?",
         const=DEFAULT_CR,
         default="",
-        metavar="NAME",
-        help=f"also name a default CR, kept if it exists (without NAME: {DEFAULT_CR})",
     )
-    parser.add_argument(
-        "--gen-security-config",
+    add_option(
+        parser,
+        "--gen-security-config NAME",
+        f"also name a security config, kept if it exists (without NAME: {SECURITY})",
         nargs="?",
         const=SECURITY,
         default="",
-        metavar="NAME",
-        help=f"also name a security config, kept if it exists (without NAME: {SECURITY})",
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from kymatui.actions.components.component_facts import ShownComponent, component_facts, component_json, show_component
-from kymatui.cli.cluster_options import add_fetching, add_output, fetch_options
+from kymatui.cli.cluster_options import add_fetching, add_option, add_output, fetch_options
 from kymatui.cli.options.registry_options import add_component, add_mapping, located_component
 from kymatui.cli.output.printing import document, print_line, print_text, table
 from kymatui.domain.kubernetes.terminal_text import sanitize
@@ -15,7 +15,7 @@ from kymatui.sessions.registries import open_registries
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add_component(parser)
-    parser.add_argument("--descriptor", action="store_true", help="print the descriptor as it is stored, in YAML")
+    add_option(parser, "--descriptor", "print the descriptor as it is stored, in YAML")
     add_output(parser, ("text", "json", "yaml"))
     add_mapping(parser)
     add_fetching(parser)

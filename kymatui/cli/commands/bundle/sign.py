@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from kymatui.actions.modules.signatures import read_signer_file
-from kymatui.cli.cluster_options import add_fetching, fetch_options
+from kymatui.cli.cluster_options import add_fetching, add_option, fetch_options
 from kymatui.cli.options.registry_options import add_mapping, image_location, located_component
 from kymatui.cli.output.printing import print_line
 from kymatui.domain.kubernetes.terminal_text import format_count
@@ -25,35 +25,31 @@ from kymatui.sessions.registries import open_registries
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "reference", metavar="REFERENCE", help="HOST[:PORT][/PATH]//COMPONENT:VERSION; an image with --cosign"
-    )
+    add_option(parser, "reference REFERENCE", "HOST[:PORT][/PATH]//COMPONENT:VERSION; an image with --cosign")
     add_private_key(parser)
-    parser.add_argument("--signature", default="", metavar="NAME", help="name of the new signature")
-    parser.add_argument(
+    add_option(parser, "--signature NAME", "name of the new signature", default="")
+    add_option(
+        parser,
         "--algorithm",
+        f"signature algorithm (default: {SIGNATURE_ALGORITHMS[0]})",
         choices=SIGNATURE_ALGORITHMS,
         default=SIGNATURE_ALGORITHMS[0],
-        help=f"signature algorithm (default: {SIGNATURE_ALGORITHMS[0]})",
     )
-    parser.add_argument("--hash", choices=HASH_ALGORITHMS, default=HASH_ALGORITHMS[0], help="default: SHA-256")
-    parser.add_argument(
+    add_option(parser, "--hash", "default: SHA-256", choices=HASH_ALGORITHMS, default=HASH_ALGORITHMS[0])
+    add_option(
+        parser,
         "--normalisation",
+        "normal form of the descriptor (default: jsonNormalisation/v3)",
         choices=tuple(ALGORITHMS),
         default="jsonNormalisation/v3",
-        help="normal form of the descriptor (default: jsonNormalisation/v3)",
     )
-    parser.add_argument(
-        "--certificate", default="", metavar="FILE", help="PEM certificates of the key, to store with the signature"
-    )
-    parser.add_argument(
-        "--ca-cert", default="", metavar="FILE", help="PEM root certificates that --certificate must chain to"
-    )
-    parser.add_argument("--issuer", default="", metavar="NAME", help="required name in --certificate")
-    parser.add_argument("--skip-images", action="store_true", help="do not fetch images to compare their digests")
-    parser.add_argument("--overwrite", action="store_true", help="replace a signature of the same name")
-    parser.add_argument("--cosign", action="store_true", help="sign an image as cosign does, with a bundle")
-    parser.add_argument("--legacy", action="store_true", help="with --cosign: store the signature under sha256-….sig")
+    add_option(parser, "--certificate FILE", "PEM certificates of the key, to store with the signature", default="")
+    add_option(parser, "--ca-cert FILE", "PEM root certificates that --certificate must chain to", default="")
+    add_option(parser, "--issuer NAME", "required name in --certificate", default="")
+    add_option(parser, "--skip-images", "do not fetch images to compare their digests")
+    add_option(parser, "--overwrite", "replace a signature of the same name")
+    add_option(parser, "--cosign", "sign an image as cosign does, with a bundle")
+    add_option(parser, "--legacy", "with --cosign: store the signature under sha256-….sig")
     add_mapping(parser)
     add_fetching(parser)
 
@@ -115,11 +111,11 @@ _VARIABLE: Final = re.compile(r"env://([A-Za-z_][A-Za-z0-9_]*)")
 
 
 def add_private_key(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--private-key",
+    add_option(
+        parser,
+        "--private-key FILE",
+        f"PEM file, env://VARIABLE, or - for standard input; {PASS_VARIABLE} has its password",
         required=True,
-        metavar="FILE",
-        help=f"PEM file, env://VARIABLE, or - for standard input; {PASS_VARIABLE} has its password",
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from kymatui.cli.cluster_options import add_fetching, fetch_options
+from kymatui.cli.cluster_options import add_fetching, add_option, fetch_options
 from kymatui.cli.options.registry_options import (
     add_component,
     add_mapping,
@@ -22,9 +22,7 @@ from kymatui.sessions.registries import open_registries
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add_component(parser)
-    parser.add_argument(
-        "-o", "--output", dest="template", default="", metavar="FILE", help="file to write to (default: print)"
-    )
+    add_option(parser, "-o --output FILE", "file to write to (default: print)", dest="template", default="")
     add_release(parser)
     add_mapping(parser)
     add_fetching(parser)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from kymatui.actions.modules.signatures import read_signer_file
-from kymatui.cli.cluster_options import add_fetching, add_options, fetch_options
+from kymatui.cli.cluster_options import add_fetching, add_option, add_options, fetch_options
 from kymatui.cli.options.registry_options import add_mapping, image_location, located_component
 from kymatui.cli.output.printing import print_line
 from kymatui.domain.kubernetes.terminal_text import format_count
@@ -17,18 +17,9 @@ from kymatui.sessions.registries import open_registries
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "reference", metavar="REFERENCE", help="HOST[:PORT][/PATH]//COMPONENT:VERSION; an image with --cosign"
-    )
-    parser.add_argument("--cosign", action="store_true", help="verify an image that was signed with cosign and a key")
-    parser.add_argument(
-        "--signature",
-        dest="signatures",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="signature to verify (default: all of them); repeatable",
-    )
+    add_option(parser, "reference REFERENCE", "HOST[:PORT][/PATH]//COMPONENT:VERSION; an image with --cosign")
+    add_option(parser, "--cosign", "verify an image that was signed with cosign and a key")
+    add_option(parser, "--signature NAME…", "signature to verify (default: all of them); repeatable", dest="signatures")
     options = {
         "--public-key FILE": "PEM key or certificate of the signer",
         "--ca-cert FILE": "PEM root certificates that the signer's certificate must chain to",

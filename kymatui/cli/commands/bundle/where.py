@@ -6,6 +6,7 @@ import argparse
 
 from msgspec.structs import replace
 
+from kymatui.cli.cluster_options import add_option
 from kymatui.cli.options.registry_options import add_component, add_mapping, component_location
 from kymatui.cli.output.printing import print_line
 from kymatui.errors import UsageError
@@ -13,9 +14,7 @@ from kymatui.errors import UsageError
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add_component(parser)
-    parser.add_argument(
-        "--registry", default="", metavar="HOST", help="registry with its path, unless the component names it"
-    )
+    add_option(parser, "--registry HOST", "registry with its path, unless the component names it", default="")
     add_mapping(parser)
 
 

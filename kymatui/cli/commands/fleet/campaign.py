@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Final
 
-from kymatui.cli.cluster_options import add_contexts, add_options, uses_contexts
+from kymatui.cli.cluster_options import add_contexts, add_option, add_options, uses_contexts
 from kymatui.cli.options.fleet_filters import FILTERS, add_fleet_filters
 from kymatui.errors import UsageError
 
@@ -14,7 +14,7 @@ def add_fleet_options(parser: argparse.ArgumentParser) -> None:
     """Add `--fleet` and `--contexts` with what chooses runtimes, and at which pace they are edited."""
     group = parser.add_argument_group("edit several runtimes of a control plane, or several contexts")
     add_contexts(group, "edit the clusters of these contexts of the kubeconfig")
-    group.add_argument("--fleet", action="store_true", help="edit all runtimes that the options below select")
+    add_option(group, "--fleet", "edit all runtimes that the options below select")
     add_fleet_filters(group, has_channel="--channel" in parser._option_string_actions)
     add_pace(group)
 
@@ -22,15 +22,9 @@ def add_fleet_options(parser: argparse.ArgumentParser) -> None:
 def add_pace(group: argparse._ActionsContainer) -> None:
     """Add the consent to change several clusters, and at which pace."""
     add_options(group, {"--allow-fleet-writes": "allow changes; without it, only the plan is displayed"})
-    group.add_argument(
-        "--canaries", type=int, default=1, metavar="N", help="number to change first, one by one (default: 1)"
-    )
-    group.add_argument(
-        "--at-once",
-        type=int,
-        default=4,
-        metavar="N",
-        help="number to change in parallel after the canaries (default: 4)",
+    add_option(group, "--canaries N", "number to change first, one by one (default: 1)", type=int, default=1)
+    add_option(
+        group, "--at-once N", "number to change in parallel after the canaries (default: 4)", type=int, default=4
     )
 
 

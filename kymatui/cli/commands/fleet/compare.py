@@ -10,7 +10,7 @@ from collections.abc import Generator
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from kymatui.cli.cluster_options import add_cluster_options, add_remote_options
+from kymatui.cli.cluster_options import add_cluster_options, add_option, add_remote_options
 from kymatui.cli.options.listing import add_list_output, add_list_timeout
 from kymatui.cli.options.reading import wait_for_change
 from kymatui.cli.output.listing import Listing, ListPrinter, is_table
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     configure_runtime(parser, runtime="?")
-    parser.add_argument("--all", action="store_true", help="also list fields that are the same on both sides")
+    add_option(parser, "--all", "also list fields that are the same on both sides")
 
 
 def configure_runtime(parser: argparse.ArgumentParser, *, runtime: str | None = None) -> None:
     """Add the runtime, `-o`, `--timeout`, and the cluster options."""
-    parser.add_argument("runtime", metavar="RUNTIME", nargs=runtime, help="name, shoot or runtime ID")
+    add_option(parser, "runtime RUNTIME", "name, shoot or runtime ID", nargs=runtime)
     add_list_output(parser)
     add_list_timeout(parser)
     add_cluster_options(parser)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kymatui.cli.cluster_options import add_cluster_options, add_contexts, add_remote_options, uses_contexts
+from kymatui.cli.cluster_options import add_cluster_options, add_contexts, add_option, add_remote_options, uses_contexts
 from kymatui.cli.options.fleet_filters import add_fleet_filters, choose, is_chosen, read_selected_fleet, require_drift
 from kymatui.cli.options.listing import add_list_output, add_list_timeout, read_again
 from kymatui.cli.options.unknown_names import require_in_fleet, require_states
@@ -56,19 +56,18 @@ class FleetCommand(Struct, frozen=True):
         add_list_timeout(parser)
         add_fleet_filters(parser)
         if self.matrix:
-            parser.add_argument("modules", nargs="*", metavar="MODULE", help="only these modules (default: all)")
+            add_option(parser, "modules MODULE", "only these modules (default: all)", nargs="*")
         else:
-            parser.add_argument(
+            add_option(
+                parser,
                 "what",
+                "export: write to FILE what decides which modules each runtime gets, for `kymatui whatif`",
                 nargs="?",
                 choices=("export",),
-                help="export: write to FILE what decides which modules each runtime gets, for `kymatui whatif`",
             )
-            parser.add_argument("file", nargs="?", metavar="FILE", help="with export: FILE.json or FILE.json.gz")
-            parser.add_argument(
-                "--hash-ids", action="store_true", help="with export: replace names and IDs of runtimes by hashes"
-            )
-            parser.add_argument("--group", choices=GROUPS, help="count runtimes instead of listing them")
+            add_option(parser, "file FILE", "with export: FILE.json or FILE.json.gz", nargs="?")
+            add_option(parser, "--hash-ids", "with export: replace names and IDs of runtimes by hashes")
+            add_option(parser, "--group", "count runtimes instead of listing them", choices=GROUPS)
         add_contexts(parser, "list the clusters of these contexts of the kubeconfig, without a control plane")
         add_cluster_options(parser)
         add_remote_options(parser)

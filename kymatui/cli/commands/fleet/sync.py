@@ -8,6 +8,7 @@ import time
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+from kymatui.cli.cluster_options import add_option
 from kymatui.cli.commands.fleet.compare import configure_runtime, watch_pairs
 from kymatui.cli.options.editing import effects_json
 from kymatui.cli.output.listing import Listing, ListPrinter, is_table, name_lines, render_document
@@ -33,12 +34,10 @@ _VALUE = re.compile(r"([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?")
 
 def configure(parser: argparse.ArgumentParser) -> None:
     configure_runtime(parser, runtime="?")
-    parser.add_argument(
-        "--label",
-        action="append",
-        metavar="KEY=VALUE",
-        default=[],
-        help="preview the effect of this label on the control plane's Kyma (`kymatui label` sets it); KEY- removes it; "
+    add_option(
+        parser,
+        "--label KEY=VALUE…",
+        "preview the effect of this label on the control plane's Kyma (`kymatui label` sets it); KEY- removes it; "
         "repeatable",
     )
 

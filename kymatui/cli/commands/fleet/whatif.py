@@ -18,6 +18,7 @@ from kymatui.cli.cluster_options import (
     add_cluster_options,
     add_contexts,
     add_fetching,
+    add_option,
     add_options,
     add_remote_options,
     fetch_options,
@@ -76,65 +77,54 @@ _EARLIER: Final = {"held-back": "downgrade-refused", "wait": "await-window"}
 
 def configure(parser: argparse.ArgumentParser) -> None:
     change = parser.add_argument_group("the change")
-    change.add_argument(
-        "-f",
-        "--filename",
+    add_option(
+        change,
+        "-f --filename FILE…",
+        "file or folder with new or changed ModuleReleaseMetas, ModuleTemplates and Kymas; repeatable; - is stdin",
         dest="files",
-        action="append",
-        metavar="FILE",
-        default=[],
-        help="file or folder with new or changed ModuleReleaseMetas, ModuleTemplates and Kymas; repeatable; - is stdin",
     )
-    change.add_argument(
+    add_option(
+        change,
         "--git",
+        "what differs between two git revisions of a folder; what only BASE has is deleted",
         nargs=2,
         metavar=("BASE..HEAD", "DIR"),
-        help="what differs between two git revisions of a folder; what only BASE has is deleted",
     )
-    change.add_argument(
-        "--delete",
-        dest="deleted",
-        action="append",
-        metavar="KIND/NAME",
-        default=[],
-        help="ModuleReleaseMeta or ModuleTemplate that is deleted; repeatable",
+    add_option(
+        change, "--delete KIND/NAME…", "ModuleReleaseMeta or ModuleTemplate that is deleted; repeatable", dest="deleted"
     )
     options = {
         "--label KEY=VALUE…": "set this label on the Kymas of the selected runtimes; KEY- removes it; repeatable",
         "--policy FILE": "maintenance policy to use instead of the current one",
     }
     add_options(change, options, "")
-    change.add_argument(
-        "--restricted",
-        action="append",
-        metavar="MODULE",
-        help='all modules that are restricted after the change; repeatable; "" for none',
+    add_option(
+        change,
+        "--restricted MODULE…",
+        'all modules that are restricted after the change; repeatable; "" for none',
+        default=None,
     )
     answer = parser.add_argument_group("output")
-    answer.add_argument("--group", choices=GROUPS, default="", help="count runtimes by this property")
+    add_option(answer, "--group", "count runtimes by this property", choices=GROUPS, default="")
     options = {
         "--each": "list each runtime (--module and --runtime do so, too)",
         "--canaries": "list the runtimes to try the change on first",
         "--manifests": "also compare both versions of each upgrade: risks, images, rights, CRDs (fetches them)",
     }
     add_options(answer, options)
-    answer.add_argument(
-        "--fail-on",
-        action="append",
+    add_option(
+        answer,
+        "--fail-on OUTCOME…",
+        f"outcome that sets exit status 2; repeatable: {', '.join(_FAIL_ON)} (default: {', '.join(_FAILING)})",
         choices=(*_FAIL_ON, *_EARLIER),
-        metavar="OUTCOME",
-        help=f"outcome that sets exit status 2; repeatable: {', '.join(_FAIL_ON)} (default: {', '.join(_FAILING)})",
+        default=None,
     )
     add_list_output(parser, "html", "sarif", watch=False)
     add_list_timeout(parser)
     add_fetching(answer)
     add_fleet_filters(parser.add_argument_group("the runtimes"))
-    parser.add_argument(
-        "--fleet",
-        dest="fleet_file",
-        metavar="FILE",
-        default="",
-        help="read a file of `kymatui fleet export`, not a cluster",
+    add_option(
+        parser, "--fleet FILE", "read a file of `kymatui fleet export`, not a cluster", dest="fleet_file", default=""
     )
     add_contexts(parser, "forecast for each of these contexts of the kubeconfig")
     add_cluster_options(parser)

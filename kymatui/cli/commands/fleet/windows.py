@@ -6,7 +6,7 @@ import argparse
 import time
 from typing import TYPE_CHECKING, Any
 
-from kymatui.cli.cluster_options import add_cluster_options, add_remote_options
+from kymatui.cli.cluster_options import add_cluster_options, add_option, add_remote_options
 from kymatui.cli.options.listing import add_list_output, add_list_timeout, read_again
 from kymatui.cli.output.listing import Listing, ListPrinter
 from kymatui.domain.catalog.catalog_json import unknown_json
@@ -22,14 +22,12 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("runtime", metavar="RUNTIME", nargs="?", help="name, shoot or ID of one runtime (default: all)")
+    add_option(parser, "runtime RUNTIME", "name, shoot or ID of one runtime (default: all)", nargs="?")
     add_list_output(parser)
     add_list_timeout(parser)
-    parser.add_argument("--waiting", action="store_true", help="only runtimes with an upgrade that needs downtime")
-    parser.add_argument(
-        "--policy",
-        metavar="FILE",
-        help="lifecycle-manager's maintenance policy (default: as configured, else the cluster's)",
+    add_option(parser, "--waiting", "only runtimes with an upgrade that needs downtime")
+    add_option(
+        parser, "--policy FILE", "lifecycle-manager's maintenance policy (default: as configured, else the cluster's)"
     )
     add_cluster_options(parser)
     add_remote_options(parser)

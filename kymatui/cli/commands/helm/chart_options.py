@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kymatui import helm
+from kymatui.cli.cluster_options import add_option
 from kymatui.cli.options.chart_values import value_flags
 from kymatui.cli.output.printing import print_line
 from kymatui.errors import HelmError
@@ -40,26 +41,20 @@ def value_origin(args: argparse.Namespace, key: str) -> str:
 
 def add_source(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("chart source")
-    group.add_argument(
-        "--follow-links", action="store_true", help="also follow symbolic links that lead out of the chart's repository"
-    )
-    group.add_argument("--repo", default="", metavar="URL", help="chart repository")
-    group.add_argument("--version", default="", metavar="RANGE", help="chart version or range (default: newest stable)")
-    group.add_argument("--devel", action="store_true", help="also accept pre-releases; same as --version '>0.0.0-0'")
-    group.add_argument("--username", default="", metavar="NAME", help="user of the repository or registry")
-    group.add_argument(
-        "--password", default="", metavar="TEXT", help="password; prefer the environment variable KYMATUI_HELM_PASSWORD"
-    )
-    group.add_argument("--ca-file", default=None, metavar="FILE", help="CA certificates (default: the system's)")
-    group.add_argument("--cert-file", default="", metavar="FILE", help="client certificate")
-    group.add_argument("--key-file", default="", metavar="FILE", help="key of the client certificate")
-    group.add_argument("--insecure-skip-tls-verify", action="store_true", help="do not verify the server's certificate")
-    group.add_argument(
-        "--pass-credentials", action="store_true", help="send credentials to all hosts that the repository refers to"
-    )
-    group.add_argument("--plain-http", action="store_true", help="use HTTP without TLS for an OCI registry")
-    group.add_argument("--verify", action="store_true", help="refuse the chart without a valid signed provenance")
-    group.add_argument("--keyring", default=None, metavar="FILE", help="OpenPGP certificates of signers, for --verify")
+    add_option(group, "--follow-links", "also follow symbolic links that lead out of the chart's repository")
+    add_option(group, "--repo URL", "chart repository", default="")
+    add_option(group, "--version RANGE", "chart version or range (default: newest stable)", default="")
+    add_option(group, "--devel", "also accept pre-releases; same as --version '>0.0.0-0'")
+    add_option(group, "--username NAME", "user of the repository or registry", default="")
+    add_option(group, "--password TEXT", "password; prefer the environment variable KYMATUI_HELM_PASSWORD", default="")
+    add_option(group, "--ca-file FILE", "CA certificates (default: the system's)", default=None)
+    add_option(group, "--cert-file FILE", "client certificate", default="")
+    add_option(group, "--key-file FILE", "key of the client certificate", default="")
+    add_option(group, "--insecure-skip-tls-verify", "do not verify the server's certificate")
+    add_option(group, "--pass-credentials", "send credentials to all hosts that the repository refers to")
+    add_option(group, "--plain-http", "use HTTP without TLS for an OCI registry")
+    add_option(group, "--verify", "refuse the chart without a valid signed provenance")
+    add_option(group, "--keyring FILE", "OpenPGP certificates of signers, for --verify", default=None)
 
 
 def wanted_version(args: argparse.Namespace) -> str:

@@ -6,23 +6,20 @@ import argparse
 import sys
 from pathlib import Path
 
+from kymatui.cli.cluster_options import add_option
 from kymatui.cli.commands.helm.chart_options import read_values
 from kymatui.cli.options.chart_values import add_values
 from kymatui.cli.output.printing import print_line, print_text
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="chart folder or archive; repeatable")
-    parser.add_argument("--strict", action="store_true", help="fail on warnings")
-    parser.add_argument("--quiet", action="store_true", help="print only warnings and errors")
-    parser.add_argument("--with-subcharts", action="store_true", help="also lint the charts in charts/")
-    parser.add_argument("--skip-schema-validation", action="store_true", help="do not check values.schema.json")
-    parser.add_argument(
-        "--kube-version", default="", metavar="VERSION", help="Kubernetes version for deprecations and capabilities"
-    )
-    parser.add_argument(
-        "-n", "--namespace", default="default", metavar="NS", help="namespace of the release (default: default)"
-    )
+    add_option(parser, "paths PATH", "chart folder or archive; repeatable", nargs="+")
+    add_option(parser, "--strict", "fail on warnings")
+    add_option(parser, "--quiet", "print only warnings and errors")
+    add_option(parser, "--with-subcharts", "also lint the charts in charts/")
+    add_option(parser, "--skip-schema-validation", "do not check values.schema.json")
+    add_option(parser, "--kube-version VERSION", "Kubernetes version for deprecations and capabilities", default="")
+    add_option(parser, "-n --namespace NS", "namespace of the release (default: default)", default="default")
     add_values(parser.add_argument_group("values"))
 
 

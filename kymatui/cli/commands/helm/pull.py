@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from kymatui.cli.cluster_options import add_option
 from kymatui.cli.commands.helm.chart_options import add_source, fetch, verify_bytes
 from kymatui.cli.output.printing import print_line
 from kymatui.errors import HelmError, KymatuiError
@@ -13,15 +14,11 @@ from kymatui.own_files import write_file
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("chart", help="URL, oci://…, or a name in --repo")
-    parser.add_argument(
-        "-d", "--destination", default=".", metavar="DIR", help="folder to write the chart to (default: .)"
-    )
-    parser.add_argument("--untar", action="store_true", help="unpack the chart")
-    parser.add_argument(
-        "--untardir", default=".", metavar="DIR", help="folder to unpack to, below --destination (default: .)"
-    )
-    parser.add_argument("--prov", action="store_true", help="also download the provenance, without verifying it")
+    add_option(parser, "chart", "URL, oci://…, or a name in --repo")
+    add_option(parser, "-d --destination DIR", "folder to write the chart to (default: .)", default=".")
+    add_option(parser, "--untar", "unpack the chart")
+    add_option(parser, "--untardir DIR", "folder to unpack to, below --destination (default: .)", default=".")
+    add_option(parser, "--prov", "also download the provenance, without verifying it")
     add_source(parser)
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 
+from kymatui.cli.cluster_options import add_option
 from kymatui.cli.commands.helm.chart_options import add_source, load
 from kymatui.cli.output.terminal import print_content
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", choices=("all", "chart", "values", "readme", "crds"), help="part to print")
-    parser.add_argument("chart", help="path, URL, oci://…, or a name in --repo")
+    add_option(parser, "what", "part to print", choices=("all", "chart", "values", "readme", "crds"))
+    add_option(parser, "chart", "path, URL, oci://…, or a name in --repo")
     add_source(parser)
 
 

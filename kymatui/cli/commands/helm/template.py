@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kymatui import helm
-from kymatui.cli.cluster_options import add_options
+from kymatui.cli.cluster_options import add_option, add_options
 from kymatui.cli.commands.helm.chart_options import add_source, load, read_values, value_origin
 from kymatui.cli.options.chart_values import add_values
 from kymatui.cli.output.printing import print_line
@@ -31,17 +31,15 @@ _IDLE_OPTIONS = ("--description", "--labels", "-l", "--timeout")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "words",
+    add_option(
+        parser,
+        "words [NAME] CHART",
+        "name of the release (default: release-name), and chart: path, URL, oci://…, or a name in --repo",
         nargs="+",
-        metavar="[NAME] CHART",
-        help="name of the release (default: release-name), and chart: path, URL, oci://…, or a name in --repo",
     )
-    parser.add_argument("-g", "--generate-name", action="store_true", help="generate the name of the release")
-    parser.add_argument("--name-template", default="", metavar="TEXT", help="template of the release's name")
-    parser.add_argument(
-        "-n", "--namespace", default="default", metavar="NS", help="namespace of the release (default: default)"
-    )
+    add_option(parser, "-g --generate-name", "generate the name of the release")
+    add_option(parser, "--name-template TEXT", "template of the release's name", default="")
+    add_option(parser, "-n --namespace NS", "namespace of the release (default: default)", default="default")
     options = {
         "--kube-version VERSION": "Kubernetes version in .Capabilities.KubeVersion",
         "-a --api-versions LIST…": "API versions in .Capabilities.APIVersions",
@@ -58,8 +56,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--debug": "print the output even if it is not valid YAML",
     }
     add_options(parser, options, "")
-    parser.add_argument("--dry-run", nargs="?", const="client", choices=("client", "none"), help=argparse.SUPPRESS)
-    parser.add_argument("--wait", nargs="?", const="watcher", help=argparse.SUPPRESS)
+    add_option(parser, "--dry-run", argparse.SUPPRESS, nargs="?", const="client", choices=("client", "none"))
+    add_option(parser, "--wait", argparse.SUPPRESS, nargs="?", const="watcher")
     for flag in _IDLE_FLAGS:
         parser.add_argument(flag, action="store_true", help=argparse.SUPPRESS)
     for option in _IDLE_OPTIONS:

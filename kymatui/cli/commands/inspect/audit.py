@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from kymatui.adapters.files.user_files import write_file
-from kymatui.cli.cluster_options import add_cluster_options, add_contexts, add_remote_options, uses_contexts
+from kymatui.cli.cluster_options import add_cluster_options, add_contexts, add_option, add_remote_options, uses_contexts
 from kymatui.cli.options.listing import add_list_output, add_list_timeout, read_again
 from kymatui.cli.options.unknown_names import require_in_fleet, require_known, require_namespace
 from kymatui.cli.output.listing import NO_MODULES, Listing, ListPrinter, is_table, render, render_document
@@ -47,52 +47,42 @@ _SEVERITIES = ("error", "warning", "info")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+    add_option(
+        parser,
         "what",
+        "rules: list all rules; explain: print one rule (default: audit the cluster)",
         nargs="?",
         type=_subcommand,
         choices=("rules", "explain"),
-        help="rules: list all rules; explain: print one rule (default: audit the cluster)",
     )
-    parser.add_argument("rule", nargs="?", metavar="ID", help="with explain: the rule, e.g. image.tag")
-    parser.add_argument(
-        "--module", dest="modules", action="append", metavar="NAME", help="only findings of this module; repeatable"
-    )
-    parser.add_argument(
-        "--rule", dest="rules", action="append", metavar="ID", help="only findings of this rule; repeatable"
-    )
-    parser.add_argument(
-        "--severity", choices=_SEVERITIES, default="info", help="lowest severity to list (default: info)"
-    )
+    add_option(parser, "rule ID", "with explain: the rule, e.g. image.tag", nargs="?")
+    add_option(parser, "--module NAME…", "only findings of this module; repeatable", dest="modules", default=None)
+    add_option(parser, "--rule ID…", "only findings of this rule; repeatable", dest="rules", default=None)
+    add_option(parser, "--severity", "lowest severity to list (default: info)", choices=_SEVERITIES, default="info")
     add_list_output(parser, *_REPORTS)
-    parser.add_argument(
-        "--ignore", metavar="FILE", help="file of accepted findings, each with a reason and an expiry date"
-    )
-    parser.add_argument(
-        "--baseline", metavar="FILE", help="report only findings that are not in this file of an earlier audit"
-    )
-    parser.add_argument("--save-baseline", metavar="FILE", help="save the findings for a later --baseline")
-    parser.add_argument(
+    add_option(parser, "--ignore FILE", "file of accepted findings, each with a reason and an expiry date")
+    add_option(parser, "--baseline FILE", "report only findings that are not in this file of an earlier audit")
+    add_option(parser, "--save-baseline FILE", "save the findings for a later --baseline")
+    add_option(
+        parser,
         "--fail-on",
+        "lowest severity that sets exit status 2 (default: warning)",
         choices=(*_SEVERITIES, "never"),
         default="warning",
-        help="lowest severity that sets exit status 2 (default: warning)",
     )
     add_list_timeout(parser)
     add_cluster_options(parser)
     add_remote_options(parser)
-    parser.add_argument(
-        "--remote",
-        metavar="RUNTIME",
+    add_option(
+        parser,
+        "--remote RUNTIME",
+        "audit this runtime of the control plane; without a name, all runtimes in less depth",
         nargs="?",
         const=FLEET,
-        help="audit this runtime of the control plane; without a name, all runtimes in less depth",
     )
     add_contexts(parser, "audit these contexts of the kubeconfig")
-    parser.add_argument(
-        "--objects",
-        action="store_true",
-        help="with --remote for all runtimes: also read every object of every module (one request each)",
+    add_option(
+        parser, "--objects", "with --remote for all runtimes: also read every object of every module (one request each)"
     )
 
 

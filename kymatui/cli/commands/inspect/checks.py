@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from kymatui.cli.cluster_options import add_option
 from kymatui.cli.options.reading import configure_reading, follow, row_of
 from kymatui.cli.output.listing import Listing, is_table, name_lines, render, render_document
 from kymatui.domain.modules.state_checks import lint_rules
@@ -18,15 +19,14 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", help="name of the module")
-    parser.add_argument(
-        "--explain", action="store_true", help="also print how the rules combine, and problems of the rules"
-    )
-    parser.add_argument(
+    add_option(parser, "name NAME", "name of the module")
+    add_option(parser, "--explain", "also print how the rules combine, and problems of the rules")
+    add_option(
+        parser,
         "--mode",
+        "klm: as lifecycle-manager evaluates the rules; strict: as documented (default: klm)",
         choices=("klm", "strict"),
         default="klm",
-        help="klm: as lifecycle-manager evaluates the rules; strict: as documented (default: klm)",
     )
     configure_reading(parser)
 

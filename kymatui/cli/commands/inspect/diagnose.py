@@ -23,6 +23,7 @@ from msgspec import Struct
 from kymatui import __version__
 from kymatui.actions.diagnose import Diagnosis, diagnose, yaml_documents
 from kymatui.adapters.files.user_files import write_private_file
+from kymatui.cli.cluster_options import add_option
 from kymatui.cli.commands.inspect.checks import checks_json
 from kymatui.cli.commands.inspect.events import event_json
 from kymatui.cli.commands.inspect.module import module_json
@@ -49,13 +50,9 @@ _LONGEST: Final = 150  # characters of a file name
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", nargs="?", help="name of the module (default: all, in less depth)")
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        type=Path,
-        help="archive to write (default: kymatui-diagnose-CLUSTER-NAME-TIME.tgz)",
+    add_option(parser, "name NAME", "name of the module (default: all, in less depth)", nargs="?")
+    add_option(
+        parser, "-o --output FILE", "archive to write (default: kymatui-diagnose-CLUSTER-NAME-TIME.tgz)", type=Path
     )
     configure_listing(parser)
 

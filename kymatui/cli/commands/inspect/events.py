@@ -7,6 +7,7 @@ import time
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+from kymatui.cli.cluster_options import add_option
 from kymatui.cli.options.reading import configure_reading, row_of, watch_sessions
 from kymatui.cli.output.listing import Listing, ListPrinter, is_table, render
 from kymatui.cli.output.printing import print_message
@@ -34,13 +35,13 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", help="name of the module")
-    parser.add_argument(
-        "--types",
-        metavar="TYPE",
+    add_option(parser, "name NAME", "name of the module")
+    add_option(
+        parser,
+        "--types TYPE",
+        "only events of this type: Warning, Normal, or both separated by a comma (default: both)",
         type=_types,
         default=frozenset(),
-        help="only events of this type: Warning, Normal, or both separated by a comma (default: both)",
     )
     configure_reading(parser)
 

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from kymatui.actions.logs import MOST_STREAMS, LogFeed, LogState, LogStatus, read_logs
-from kymatui.cli.cluster_options import add_options, read_duration
+from kymatui.cli.cluster_options import add_option, add_options, read_duration
 from kymatui.cli.options.reading import configure_listing, listed_session, row_of
 from kymatui.cli.output.printing import print_line, print_message, print_text
 from kymatui.domain.catalog.catalog import build_catalog
@@ -46,7 +46,7 @@ _PAUSE: Final = 0.2  # seconds in which followed lines are put in order
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", help="name of the module")
+    add_option(parser, "name NAME", "name of the module")
     options = {
         "-f --follow": "print new lines until interrupted",
         "-p --previous": "print the previous instance of each container, before its last restart",
@@ -56,13 +56,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--all": "every Pod of the module, not only those of its manager",
     }
     add_options(parser, options)
-    parser.add_argument(
-        "--since", type=read_duration, metavar="DURATION", help="only lines newer than this, such as 5m (default: all)"
-    )
-    parser.add_argument(
-        "--tail", type=int, metavar="N", help="only the last N lines of each container (default: all lines)"
-    )
-    parser.add_argument("--timestamps", action="store_true", help="print the time of each line")
+    add_option(parser, "--since DURATION", "only lines newer than this, such as 5m (default: all)", type=read_duration)
+    add_option(parser, "--tail N", "only the last N lines of each container (default: all lines)", type=int)
+    add_option(parser, "--timestamps", "print the time of each line")
     configure_listing(parser)
 
 

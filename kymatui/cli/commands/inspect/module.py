@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from kymatui.cli.cluster_options import add_option
 from kymatui.cli.options.reading import configure_reading, follow, row_of
 from kymatui.cli.output.listing import Listing, render
 from kymatui.domain.installed import InstallationPhase
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", help="name of the module")
+    add_option(parser, "name NAME", "name of the module")
     configure_reading(parser)
 
 

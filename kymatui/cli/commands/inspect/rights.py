@@ -18,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kymatui.actions.roles import ScopedRequest, by_namespace, granted_requests, role_name, user_of
-from kymatui.cli.cluster_options import add_cluster_options, add_output
+from kymatui.cli.cluster_options import add_cluster_options, add_option, add_output
 from kymatui.cli.options.direct_install import FORMATS
 from kymatui.cli.output.printing import document, markdown, paragraph, print_text, table
 from kymatui.cli.session_arguments import open_configured_session, session_options_of
@@ -52,14 +52,10 @@ class Reviewer(Protocol):
 
 def configure(parser: argparse.ArgumentParser) -> None:
     names = ", ".join(ACTIONS)
-    parser.add_argument("action", metavar="ACTION", nargs="?", default=CATALOG, help=f"{names} (default: {CATALOG})")
-    parser.add_argument("arguments", metavar="ARGUMENT", nargs="*", help="arguments of that command")
-    parser.add_argument(
-        "--options", metavar="TEXT", default="", help="options of that command, e.g. --options '--chart ./keda'"
-    )
-    parser.add_argument(
-        "--secrets", action="store_true", help="include the list of Secrets, which catalog needs for charts only"
-    )
+    add_option(parser, "action ACTION", f"{names} (default: {CATALOG})", nargs="?", default=CATALOG)
+    add_option(parser, "arguments ARGUMENT", "arguments of that command", nargs="*")
+    add_option(parser, "--options TEXT", "options of that command, e.g. --options '--chart ./keda'", default="")
+    add_option(parser, "--secrets", "include the list of Secrets, which catalog needs for charts only")
     add_output(parser, FORMATS)
     add_cluster_options(parser)
 

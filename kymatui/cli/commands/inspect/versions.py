@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kymatui.actions.modules.version_content import VersionReader
 from kymatui.actions.modules.version_report import VersionReport, compare_contents
-from kymatui.cli.cluster_options import add_fetching, fetch_options
+from kymatui.cli.cluster_options import add_fetching, add_option, fetch_options
 from kymatui.cli.options.reading import configure_reading, note_missing_lists, row_of, watch_sessions
 from kymatui.cli.output.listing import Listing, ListPrinter, is_table, render
 from kymatui.cli.output.plan_changes import affected_json, change_json
@@ -36,15 +36,15 @@ _CHANGES: Final = text_columns("SECTION", "CHANGE", "WHAT", "VALUE")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", help="name of the module")
-    parser.add_argument(
-        "version",
-        metavar="VERSION",
+    add_option(parser, "name NAME", "name of the module")
+    add_option(
+        parser,
+        "version VERSION",
+        "version to compare with the installed one, or with TO; NAMESPACE/TEMPLATE if several have it",
         nargs="?",
         default="",
-        help="version to compare with the installed one, or with TO; NAMESPACE/TEMPLATE if several have it",
     )
-    parser.add_argument("to", metavar="TO", nargs="?", default="", help="version that VERSION is compared with")
+    add_option(parser, "to TO", "version that VERSION is compared with", nargs="?", default="")
     configure_reading(parser)
     add_fetching(parser)
 

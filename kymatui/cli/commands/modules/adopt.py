@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import argparse
 
+from kymatui.cli.cluster_options import add_option
 from kymatui.cli.options.direct_install import add_intent, add_running, add_source, open_context
 from kymatui.cli.options.unknown_names import refuse_versions
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     what = "installed module; several names make one plan"
-    parser.add_argument("names", metavar="NAME", nargs="+", help=what)
+    add_option(parser, "names NAME", what, nargs="+")
     add_source(parser)
     add_intent(parser)
     add_running(parser)

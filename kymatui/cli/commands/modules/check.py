@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kymatui.cli.cluster_options import add_contexts, add_fetching, add_output, uses_contexts
+from kymatui.cli.cluster_options import add_contexts, add_fetching, add_option, add_output, uses_contexts
 from kymatui.cli.commands.modules.upgrade import find_installed_as, recorded_source
 from kymatui.cli.options.direct_install import (
     FORMATS,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", help="name of the module or the release")
+    add_option(parser, "name NAME", "name of the module or the release")
     add_output(parser, FORMATS)
     add_source(parser)
     add_fetching(parser)

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from kymatui.actions.batch import Work, run_batch
 from kymatui.actions.jobs import job_cluster
-from kymatui.cli.cluster_options import add_options
+from kymatui.cli.cluster_options import add_option, add_options
 from kymatui.cli.options.batch_renderers import renderer_of
 from kymatui.cli.options.direct_install import CommandContext, ProgressPrinter, add_running, open_context
 from kymatui.cli.options.uninstalls import BACKUP_OPTIONS, DELETION_OPTIONS
@@ -40,14 +40,15 @@ else:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     what = "module or release; several names make one plan and are deleted one after the other"
-    parser.add_argument("names", metavar="NAME", nargs="+", help=what)
+    add_option(parser, "names NAME", what, nargs="+")
     add_options(parser, DELETION_OPTIONS)
-    parser.add_argument(
+    add_option(
+        parser,
         "--way",
+        "who deletes the default CR of a managed module: lifecycle-manager (let), or kymatui after it set the "
+        "policy to Ignore (ignore); unmanage keeps the module and stops its updates (default: let)",
         choices=("let", "ignore", "unmanage"),
         default="let",
-        help="who deletes the default CR of a managed module: lifecycle-manager (let), or kymatui after it set the "
-        "policy to Ignore (ignore); unmanage keeps the module and stops its updates (default: let)",
     )
     text = (
         "also delete the CRDs of a chart's folder crds/ that have no objects and belong to no other installation "

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from kymatui.actions.edits.object_edit import ObjectEdit, apply_edit, editable_fields, plan_creation, plan_edit
 from kymatui.adapters.files.object_editor import edit_in_editor
-from kymatui.cli.cluster_options import add_output
+from kymatui.cli.cluster_options import add_option, add_output
 from kymatui.cli.options.confirmation import confirm
 from kymatui.cli.options.direct_install import (
     FORMATS,
@@ -48,13 +48,11 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "name", metavar="NAME", nargs="?", help="module whose module CR to edit, or to create if it has none"
-    )
-    parser.add_argument("--kyma", action="store_true", help="edit the Kyma instead of a module CR")
-    parser.add_argument("--object", metavar="[NS/]NAME", help="module CR to edit, if the module has several")
-    parser.add_argument("--dry-run", action="store_true", help="print the plan, change nothing")
-    parser.add_argument("--yes", "-y", action="store_true", help="skip the confirmation")
+    add_option(parser, "name NAME", "module whose module CR to edit, or to create if it has none", nargs="?")
+    add_option(parser, "--kyma", "edit the Kyma instead of a module CR")
+    add_option(parser, "--object [NS/]NAME", "module CR to edit, if the module has several")
+    add_option(parser, "--dry-run", "print the plan, change nothing")
+    add_option(parser, "--yes -y", "skip the confirmation")
     add_git_override(parser)
     add_output(parser, FORMATS)
     add_list_timeout(parser)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from kymatui.actions.jobs import job_cluster
-from kymatui.cli.cluster_options import add_fetching
+from kymatui.cli.cluster_options import add_fetching, add_option
 from kymatui.cli.options.confirmation import confirm_by_typing
 from kymatui.cli.options.direct_install import add_clusters, open_context
 from kymatui.cli.options.listing import add_list_output, add_list_timeout, read_again
@@ -30,16 +30,14 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", help="name of the module or the release")
+    add_option(parser, "name NAME", "name of the module or the release")
     group = parser.add_argument_group(
         "remove one finalizer (last resort)",
         "the cleanup of the finalizer is skipped: objects outside of the cluster can be left behind",
     )
-    group.add_argument(
-        "--object", metavar="[NS/]NAME", help="full name of the object; KIND:[NS/]NAME if the name is not unique"
-    )
-    group.add_argument("--remove", metavar="FINALIZER", help="finalizer to remove")
-    group.add_argument("--typed", metavar="[NS/]NAME", help="name of the object again, to confirm without a terminal")
+    add_option(group, "--object [NS/]NAME", "full name of the object; KIND:[NS/]NAME if the name is not unique")
+    add_option(group, "--remove FINALIZER", "finalizer to remove")
+    add_option(group, "--typed [NS/]NAME", "name of the object again, to confirm without a terminal")
     add_list_output(parser)
     add_list_timeout(parser)
     add_fetching(parser)

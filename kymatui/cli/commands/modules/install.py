@@ -7,7 +7,7 @@ import argparse
 from msgspec import Struct
 
 from kymatui.actions.modules.install_plan import Adoption
-from kymatui.cli.cluster_options import add_contexts, uses_contexts
+from kymatui.cli.cluster_options import add_contexts, add_option, uses_contexts
 from kymatui.cli.commands.fleet.campaign import add_pace, refuse_pace
 from kymatui.cli.commands.modules.install_run import install_modules, refuse_words_for_one
 from kymatui.cli.commands.modules.upgrade import recorded_sources, upgrade_all
@@ -25,11 +25,11 @@ class InstallCommand(Struct, frozen=True):
     def configure(self, parser: argparse.ArgumentParser) -> None:
         what = "module or release; several names make one plan"
         what += " (default: the module of --component)"
-        parser.add_argument("names", metavar="NAME", nargs="*", help=what)
+        add_option(parser, "names NAME", what, nargs="*")
         parser.set_defaults(devel=False, creates_namespace=not self.upgrade)
         if self.upgrade:
-            parser.add_argument("--all", action="store_true", help="upgrade everything that is outdated, in one plan")
-            parser.add_argument("--devel", action="store_true", help="also upgrade to pre-releases")
+            add_option(parser, "--all", "upgrade everything that is outdated, in one plan")
+            add_option(parser, "--devel", "also upgrade to pre-releases")
             group = parser.add_argument_group("upgrade several contexts")
             add_contexts(group, "upgrade in the clusters of these contexts of the kubeconfig")
             add_pace(group)

@@ -9,7 +9,7 @@ import argparse
 
 from msgspec import Struct
 
-from kymatui.cli.cluster_options import uses_contexts
+from kymatui.cli.cluster_options import add_option, uses_contexts
 from kymatui.cli.commands.fleet import campaign
 from kymatui.cli.options.editing import add_editing, open_for_edit
 from kymatui.cli.options.uninstalls import add_uninstalling
@@ -27,23 +27,25 @@ class KymaEditCommand(Struct, frozen=True):
     verb: str
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("names", metavar="NAME", nargs="+", help="module; several names make one plan")
+        add_option(parser, "names NAME", "module; several names make one plan", nargs="+")
         parser.set_defaults(verb=self.verb)
         channel_help = f"channel of the module; `{OWN_CHANNEL}`: the channel of the Kyma"
         if self.verb == "channel":
-            parser.add_argument("channel", metavar="CHANNEL", help=channel_help)
+            add_option(parser, "channel CHANNEL", channel_help)
         if self.verb == "policy":
-            parser.add_argument(
+            add_option(
+                parser,
                 "policy",
+                "who creates and deletes the default CR: lifecycle-manager, or you (Ignore)",
                 choices=_POLICIES,
-                help="who creates and deletes the default CR: lifecycle-manager, or you (Ignore)",
             )
         if self.verb == "enable":
-            parser.add_argument("--channel", metavar="CHANNEL", help=f"{channel_help} (default: {OWN_CHANNEL})")
-            parser.add_argument(
+            add_option(parser, "--channel CHANNEL", f"{channel_help} (default: {OWN_CHANNEL})")
+            add_option(
+                parser,
                 "--policy",
+                "who creates and deletes the default CR: lifecycle-manager, or you (default: CreateAndDelete)",
                 choices=_POLICIES,
-                help="who creates and deletes the default CR: lifecycle-manager, or you (default: CreateAndDelete)",
             )
         add_editing(parser, remote="runtime of the control plane to work on: Kyma name, shoot or runtime ID")
         add_uninstalling(parser)

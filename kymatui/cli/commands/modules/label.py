@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kymatui.actions.batch import run_batch
 from kymatui.actions.jobs import job_cluster
+from kymatui.cli.cluster_options import add_option
 from kymatui.cli.commands.fleet.sync import read_labels
 from kymatui.cli.options.batch_renderers import renderer_of
 from kymatui.cli.options.direct_install import ProgressPrinter
@@ -43,11 +44,11 @@ _SAME: Final = "no change: the Kyma already has these labels"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "labels",
-        metavar="NAME=VALUE",
+    add_option(
+        parser,
+        "labels NAME=VALUE",
+        "beta=true or internal=true allows these modules, beta- or internal- forbids them; several make one edit",
         nargs="+",
-        help="beta=true or internal=true allows these modules, beta- or internal- forbids them; several make one edit",
     )
     add_editing(parser, remote="runtime of the control plane whose Kyma to label: Kyma name, shoot or runtime ID")
     add_uninstalling(parser)

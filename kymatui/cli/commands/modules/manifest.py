@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from kymatui.actions.batch import Work, run_batch
 from kymatui.actions.jobs import job_cluster
-from kymatui.cli.cluster_options import add_options
+from kymatui.cli.cluster_options import add_option, add_options
 from kymatui.cli.options.batch_renderers import renderer_of
 from kymatui.cli.options.direct_install import add_running, open_context, waiting_note
 from kymatui.cli.options.unknown_names import require_known
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     what = "module whose ModuleTemplate names a registry; several names make one plan"
-    parser.add_argument("names", metavar="NAME", nargs="+", help=what)
+    add_option(parser, "names NAME", what, nargs="+")
     options = {
         "--version VERSION": "version to install (default: newest stable)",
         "--force": "repair: overwrite fields of other field managers; the plan lists them",

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from kymatui.actions.modules.install import install_item, refuse_unfit_plan
 from kymatui.actions.modules.install_plan import Adoption, plan_install, require_unmanaged
 from kymatui.adapters.files.plan_files import read_plan, save_plan
+from kymatui.cli.cluster_options import add_option
 from kymatui.cli.commands.modules.install_run import apply_installs
 from kymatui.cli.commands.modules.upgrade import recorded_source
 from kymatui.cli.options.direct_install import add_intent, add_running, add_source, install_request, open_context
@@ -28,11 +29,9 @@ class PlanCommand:
     """A plan as a file, for `kymatui apply`."""
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("name", metavar="NAME", help="name of the module or the release")
-        parser.add_argument(
-            "--out",
-            metavar="FILE",
-            help="save the plan with all objects, including Secrets; JSON, or YAML for a .yaml file",
+        add_option(parser, "name NAME", "name of the module or the release")
+        add_option(
+            parser, "--out FILE", "save the plan with all objects, including Secrets; JSON, or YAML for a .yaml file"
         )
         parser.set_defaults(creates_namespace=True)
         add_source(parser)
@@ -59,7 +58,7 @@ class ApplyCommand:
     """Carries out a plan from a file, unless the cluster has moved on."""
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("plan", metavar="PLAN", help="plan file written by `kymatui plan --out`")
+        add_option(parser, "plan PLAN", "plan file written by `kymatui plan --out`")
         parser.set_defaults(creates_namespace=True)
         add_running(parser)
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from kymatui.actions.batch import run_batch
 from kymatui.actions.jobs import job_cluster
+from kymatui.cli.cluster_options import add_option
 from kymatui.cli.options.batch_renderers import renderer_of
 from kymatui.cli.options.direct_install import CommandContext, add_running, open_context
 from kymatui.cli.output.batch_view import BatchQuestion, BatchView
@@ -34,7 +35,7 @@ else:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     what = "backup file, or module name for its last deletion in this cluster (default: list backups)"
-    parser.add_argument("file", metavar="FILE", nargs="?", default="", help=what)
+    add_option(parser, "file FILE", what, nargs="?", default="")
     parser.set_defaults(creates_namespace=True)
     add_running(parser)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from kymatui.actions.jobs import job_cluster
 from kymatui.adapters.files.job_journals import close_job, interrupted, job_records
-from kymatui.cli.cluster_options import add_options, uses_contexts
+from kymatui.cli.cluster_options import add_option, add_options, uses_contexts
 from kymatui.cli.options.direct_install import add_running, open_context
 from kymatui.cli.options.recorded_jobs import resume_args
 from kymatui.cli.output.printing import document, markdown, print_line, print_text, table
@@ -30,10 +30,10 @@ from kymatui.sessions.cluster.cluster_access import open_cluster
 
 def configure(parser: argparse.ArgumentParser) -> None:
     what = "number of the job, or one of its modules (default: the only one; several are listed)"
-    parser.add_argument("job", metavar="JOB", nargs="?", default="", help=what)
-    parser.add_argument("--list", action="store_true", help="list the interrupted jobs of all clusters")
-    parser.add_argument(
-        "--contexts", action="store_const", const=[], help="continue a change of several contexts of the kubeconfig"
+    add_option(parser, "job JOB", what, nargs="?", default="")
+    add_option(parser, "--list", "list the interrupted jobs of all clusters")
+    add_option(
+        parser, "--contexts", "continue a change of several contexts of the kubeconfig", action="store_const", const=[]
     )
     add_options(parser, {"--allow-fleet-writes": "allow edits of several runtimes to continue"})
     parser.set_defaults(creates_namespace=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from kymatui.cli.cluster_options import add_option
 from kymatui.cli.output.printing import print_text
 
 BASH = """\
@@ -59,7 +60,7 @@ SCRIPTS = {"bash": BASH, "zsh": ZSH, "fish": FISH}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", choices=tuple(SCRIPTS), help="shell of the script")
+    add_option(parser, "shell", "shell of the script", choices=tuple(SCRIPTS))
 
 
 def run(args: argparse.Namespace) -> int:

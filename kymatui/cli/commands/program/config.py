@@ -6,6 +6,7 @@ import argparse
 import os
 from pathlib import Path
 
+from kymatui.cli.cluster_options import add_option
 from kymatui.cli.output.printing import document, print_line, print_text
 from kymatui.errors import UnknownNameError, UsageError
 from kymatui.settings.config_file import config_path, load_settings, read_file
@@ -14,17 +15,17 @@ from kymatui.settings.options_schema import OPTIONS, json_schema
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "what",
+    add_option(
+        parser,
+        "what SUBCOMMAND",
+        "show: settings in effect; validate: check a file; path: path of the file; schema: JSON Schema",
         choices=("show", "validate", "path", "schema"),
-        metavar="SUBCOMMAND",
-        help="show: settings in effect; validate: check a file; path: path of the file; schema: JSON Schema",
     )
-    parser.add_argument(
-        "argument",
+    add_option(
+        parser,
+        "argument FILE|OPTION",
+        "validate: file to check (default: the file in effect); show: one option",
         nargs="?",
-        metavar="FILE|OPTION",
-        help="validate: file to check (default: the file in effect); show: one option",
     )
 
 

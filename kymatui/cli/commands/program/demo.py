@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kymatui.cli.cluster_options import add_options
+from kymatui.cli.cluster_options import add_option, add_options
 from kymatui.cli.session_arguments import open_configured_session, session_options_of
 from kymatui.errors import ConfigurationError, UsageError
 from kymatui.sandbox.door import MAX_KYMAS, start_sandbox
@@ -28,18 +28,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--remote": "start two clusters: a control plane with a small fleet, and a runtime",
     }
     add_options(parser, options)
-    parser.add_argument(
-        "--fleet", type=int, metavar="N", help="start two clusters: a control plane with N Kymas, and a runtime"
-    )
+    add_option(parser, "--fleet N", "start two clusters: a control plane with N Kymas, and a runtime", type=int)
     add_options(parser, {"--allow-fleet-writes": "allow edits of several marked runtimes at the same time"})
-    parser.add_argument(
-        "--ascii", action="store_true", default=argparse.SUPPRESS, help="use only ASCII characters and borders"
-    )
-    parser.add_argument(
-        "--audit",
-        action="store_true",
-        default=argparse.SUPPRESS,
-        help="open the terminal UI read-only and count the requests sent",
+    add_option(parser, "--ascii", "use only ASCII characters and borders", default=argparse.SUPPRESS)
+    add_option(
+        parser, "--audit", "open the terminal UI read-only and count the requests sent", default=argparse.SUPPRESS
     )
 
 

@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from kymatui import __version__
-from kymatui.cli.cluster_options import add_output
+from kymatui.cli.cluster_options import add_option, add_output
 from kymatui.cli.command_help import commands_like
 from kymatui.cli.command_table import by_name
 from kymatui.cli.help_topics import TOPICS
@@ -21,9 +21,7 @@ class HelpCommand:
     """The help of a command, a topic, or the list of both."""
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument(
-            "words", nargs="*", metavar="COMMAND|TOPIC", help="command or topic to print (default: list both)"
-        )
+        add_option(parser, "words COMMAND|TOPIC", "command or topic to print (default: list both)", nargs="*")
 
     def run(self, args: argparse.Namespace) -> int:
         words = args.words

@@ -9,7 +9,14 @@ import threading
 import time
 from pathlib import Path
 
-from kymatui.cli.cluster_options import add_cluster_options, add_duration, add_fetching, add_output, fetch_options
+from kymatui.cli.cluster_options import (
+    add_cluster_options,
+    add_duration,
+    add_fetching,
+    add_option,
+    add_output,
+    fetch_options,
+)
 from kymatui.cli.commands.program.operator_options import add_lookup_secrets, lookup_secrets
 from kymatui.cli.options.unknown_names import require_namespace
 from kymatui.cli.output.plan_changes import plan_document
@@ -27,11 +34,9 @@ from kymatui.operator.manifests.standalone_pass import SOON
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("kind", choices=("manifest",), help="kind of the object")
-    parser.add_argument(
-        "name",
-        metavar="NAME",
-        help="name of the Manifest; -n sets its namespace (default: the context's, else kcp-system)",
+    add_option(parser, "kind", "kind of the object", choices=("manifest",))
+    add_option(
+        parser, "name NAME", "name of the Manifest; -n sets its namespace (default: the context's, else kcp-system)"
     )
     add_duration(parser, "--timeout", "5m", "time limit of the whole wait")
     configure_fetching(parser)
@@ -58,10 +63,10 @@ def run(args: argparse.Namespace) -> int:
 def configure_fetching(parser: argparse.ArgumentParser) -> None:
     add_output(parser, ("table", "json", "yaml"))
     add_fetching(parser)
-    parser.add_argument(
-        "--kustomizations",
-        metavar="DIR",
-        help="folder of kustomizations that Manifests may name by path (default: only by URL)",
+    add_option(
+        parser,
+        "--kustomizations DIR",
+        "folder of kustomizations that Manifests may name by path (default: only by URL)",
     )
     add_lookup_secrets(parser, "")
     add_cluster_options(parser)

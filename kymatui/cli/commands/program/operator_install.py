@@ -8,7 +8,7 @@ import sys
 from msgspec.structs import replace
 
 from kymatui.actions.modules.module_sources import find_installed
-from kymatui.cli.cluster_options import add_options, read_duration
+from kymatui.cli.cluster_options import add_option, add_options, read_duration
 from kymatui.cli.commands.modules.delete import delete_modules
 from kymatui.cli.commands.modules.install_run import apply_installs
 from kymatui.cli.commands.program.operator_manifests import configure_deployment, deployment_options, require_image
@@ -26,7 +26,7 @@ _INSTALL_HINT = "run `kymatui operator install --image REFERENCE`"
 
 def configure_install(parser: argparse.ArgumentParser) -> None:
     """Add the options of the operator's objects and of a plan."""
-    parser.add_argument("--image", required=True, metavar="REFERENCE", help="image of kymatui, with tag or digest")
+    add_option(parser, "--image REFERENCE", "image of kymatui, with tag or digest", required=True)
     _configure_plan(parser)
     parser.set_defaults(creates_namespace=True)
 
@@ -39,7 +39,7 @@ def configure_upgrade(parser: argparse.ArgumentParser) -> None:
 
 def _configure_plan(parser: argparse.ArgumentParser, *, upgrade: bool = False) -> None:
     configure_deployment(parser, upgrade=upgrade)
-    parser.add_argument("--force", action="store_true", help="overwrite fields of other field managers")
+    add_option(parser, "--force", "overwrite fields of other field managers")
     add_running(parser, remote=False)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from kymatui.cli.cluster_options import add_insecure_registries, add_options, add_output, read_duration
+from kymatui.cli.cluster_options import add_insecure_registries, add_option, add_options, add_output, read_duration
 from kymatui.cli.commands.program.operator_options import (
     NAMESPACE,
     add_lookup_secrets,
@@ -34,7 +34,7 @@ _IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@-]*")
 
 def configure_manifests(parser: argparse.ArgumentParser) -> None:
     """Add the options that `operator` itself does not have, and the output format."""
-    parser.add_argument("--image", required=True, metavar="REFERENCE", help="image of kymatui, with tag or digest")
+    add_option(parser, "--image REFERENCE", "image of kymatui, with tag or digest", required=True)
     namespace = "namespace of Kymas and access Secrets (default: kcp-system; with --single-cluster: kyma-system)"
     add_options(parser, {"--namespace NAMESPACE": namespace}, argparse.SUPPRESS)
     configure_deployment(parser)
@@ -74,19 +74,19 @@ def configure_deployment(parser: argparse.ArgumentParser, *, upgrade: bool = Fal
 
 def configure_purge(parser: argparse.ArgumentParser, *, shared: bool = False) -> None:
     """Add the options of the purge; `shared` ones have the defaults of `operator` itself."""
-    parser.add_argument(
-        "--purge-grace",
+    add_option(
+        parser,
+        "--purge-grace DURATION",
+        "after this time in deletion, finalizers of all custom resources in a Kyma's runtime are removed, so that "
+        "they no longer block the deletion (default: never)",
         type=read_duration,
         default=argparse.SUPPRESS if shared else 0.0,
-        metavar="DURATION",
-        help="after this time in deletion, finalizers of all custom resources in a Kyma's runtime are removed, so that "
-        "they no longer block the deletion (default: never)",
     )
-    parser.add_argument(
-        "--skip-finalizer-purging-for",
+    add_option(
+        parser,
+        "--skip-finalizer-purging-for CRDS",
+        "CRDs whose objects keep their finalizers: PLURAL.GROUP or *.GROUP, separated by commas",
         default=argparse.SUPPRESS if shared else "",
-        metavar="CRDS",
-        help="CRDs whose objects keep their finalizers: PLURAL.GROUP or *.GROUP, separated by commas",
     )
 
 

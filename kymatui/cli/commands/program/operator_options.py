@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Any, Final
 
-from kymatui.cli.cluster_options import add_options
+from kymatui.cli.cluster_options import add_option, add_options
 from kymatui.errors import UsageError
 from kymatui.operator.manifests.manifest_marks import MANIFEST_ACCOUNT
 
@@ -62,12 +62,12 @@ def manifest_account(args: argparse.Namespace) -> str:
 
 def add_lookup_secrets(parser: argparse.ArgumentParser, default: Any) -> None:
     """Add the option; `default` is its default value."""
-    parser.add_argument(
-        "--lookup-secrets",
-        default=default,
-        metavar="NAMES",
-        help="Secrets that charts of Manifests may read with lookup, separated by commas: NAMESPACE/NAME, or "
+    add_option(
+        parser,
+        "--lookup-secrets NAMES",
+        "Secrets that charts of Manifests may read with lookup, separated by commas: NAMESPACE/NAME, or "
         "NAMESPACE/* for all of a namespace (default: only those of their own release)",
+        default=default,
     )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from kymatui.cli.cluster_options import add_duration, add_options, fetch_options, read_duration
+from kymatui.cli.cluster_options import add_duration, add_option, add_options, fetch_options, read_duration
 from kymatui.cli.commands.program.operator import configure_fetching
 from kymatui.cli.commands.program.operator_install import (
     configure_install,
@@ -160,11 +160,12 @@ def _configure_run(parser: argparse.ArgumentParser) -> None:
     add_duration(parser, "--resync", "30m", "interval for reconciling an unchanged Manifest that no Kyma owns")
     text = "serve /metrics, /healthz and /readyz on [HOST]:PORT, e.g. :8080 (default: not served)"
     add_options(parser, {"--metrics ADDRESS": text}, "")
-    parser.add_argument(
+    add_option(
+        parser,
         "--log-format",
+        "format of the log on standard error; json has object and reconcile id (default: text)",
         choices=[str(form) for form in LogFormat],
         default=str(LogFormat.TEXT),
-        help="format of the log on standard error; json has object and reconcile id (default: text)",
     )
     configure_purge(parser)
     _configure_listener(parser)

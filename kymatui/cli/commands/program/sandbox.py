@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from kymatui.cli.cluster_options import add_duration, add_options
+from kymatui.cli.cluster_options import add_duration, add_option, add_options
 from kymatui.cli.output.printing import print_line, print_message, print_text
 from kymatui.errors import ConfigurationError, UsageError
 from kymatui.sandbox.door import FAULTS, MAX_KYMAS, send_sandbox_fault, serve_sandbox
@@ -22,21 +22,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def _configure_up(parser: argparse.ArgumentParser) -> None:
     # the option of the front door names a kubeconfig to read; this one is written
-    parser.add_argument(
-        "--kubeconfig", metavar="FILE", dest="written_kubeconfig", required=True, help="file to write the kubeconfig to"
-    )
+    add_option(parser, "--kubeconfig FILE", "file to write the kubeconfig to", dest="written_kubeconfig", required=True)
     add_options(parser, {"--port N": "port of the first cluster, the next one has N+1 (default: a free port)"}, 0, int)
     add_options(parser, {"--viewer-token T": "token of a user in group viewers without permissions"}, "")
-    parser.add_argument(
-        "--clusters", metavar="NAMES", help="names of the clusters, e.g. kcp,skr (default: sandbox; with --fleet: kcp)"
-    )
-    parser.add_argument("--empty", action="store_true", help="start without sample objects")
-    parser.add_argument(
-        "--load",
-        action="append",
-        default=[],
-        metavar="PATH",
-        help="create the objects of a YAML or JSON file, or of a folder, in the first cluster; repeatable",
+    add_option(parser, "--clusters NAMES", "names of the clusters, e.g. kcp,skr (default: sandbox; with --fleet: kcp)")
+    add_option(parser, "--empty", "start without sample objects")
+    add_option(
+        parser,
+        "--load PATH…",
+        "create the objects of a YAML or JSON file, or of a folder, in the first cluster; repeatable",
     )
     add_options(parser, {"--fleet N": "make the first cluster a control plane with N Kymas (default: 13)"}, read=int)
     add_options(parser, {"--settled": "wait until all sample modules have reached their final state"})
@@ -45,24 +39,22 @@ def _configure_up(parser: argparse.ArgumentParser) -> None:
 
 def _add_running_sandbox(parser: argparse.ArgumentParser, context: str) -> None:
     text = "kubeconfig of the sandbox"
-    parser.add_argument("--kubeconfig", metavar="FILE", dest="read_kubeconfig", required=True, help=text)
-    parser.add_argument("--context", metavar="NAME", dest="read_context", default="", help=context)
+    add_option(parser, "--kubeconfig FILE", text, dest="read_kubeconfig", required=True)
+    add_option(parser, "--context NAME", context, dest="read_context", default="")
 
 
 def _configure_fault(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("fault", choices=FAULTS, metavar="FAULT", help=f"one of {', '.join(FAULTS)}")
+    add_option(parser, "fault FAULT", f"one of {', '.join(FAULTS)}", choices=FAULTS)
     _add_running_sandbox(parser, "context of the cluster (default: current-context)")
     options = {
         "--verb VERB": "only requests with this verb: get, list, watch, create, update, patch, delete (default: any)",
         "--resource NAME": 'only this resource, e.g. "deployments.apps" (default: any)',
     }
     add_options(parser, options, "")
-    parser.add_argument(
-        "--in", dest="of_namespace", default="", metavar="NS", help="only this namespace (default: any)"
-    )
-    parser.add_argument("--name", default="", metavar="NAME", help="only this object (default: any)")
+    add_option(parser, "--in NS", "only this namespace (default: any)", dest="of_namespace", default="")
+    add_option(parser, "--name NAME", "only this object (default: any)", default="")
     add_duration(parser, "--seconds", "1s", "latency, or Retry-After of throttle")
-    parser.add_argument("--count", type=int, default=0, metavar="N", help="number of requests (default: all)")
+    add_option(parser, "--count N", "number of requests (default: all)", type=int, default=0)
     add_options(parser, {"--probability P": "probability for each request, above 0 up to 1 (default: 1)"}, 1.0, float)
     options = {
         "--token TOKEN": "token to revoke or restore (revoke-token, restore-token)",
@@ -73,11 +65,8 @@ def _configure_fault(parser: argparse.ArgumentParser) -> None:
 
 
 def _configure_situation(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "situation",
-        choices=SITUATIONS,
-        metavar="SITUATION",
-        help=f"one of {', '.join(SITUATIONS)}; see docs/guide/sandbox.md",
+    add_option(
+        parser, "situation SITUATION", f"one of {', '.join(SITUATIONS)}; see docs/guide/sandbox.md", choices=SITUATIONS
     )
     _add_running_sandbox(parser, "context of the cluster with the Manifests (default: current-context)")
     parser.set_defaults(perform=_situation)

@@ -4,33 +4,25 @@ from __future__ import annotations
 
 import argparse
 
-from kymatui.cli.cluster_options import add_contexts, add_remote_options
+from kymatui.cli.cluster_options import add_contexts, add_option, add_remote_options
 from kymatui.settings import THEME_NAMES
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("screen")
-    group.add_argument(
-        "--theme", choices=THEME_NAMES, default=None, help="theme (default: the configured theme, else dark)"
-    )
-    group.add_argument("--ascii", action="store_true", default=None, help="use only ASCII characters and borders")
-    group.add_argument(
-        "--audit", action="store_true", help="read-only, with all screens and plans; counts the requests sent"
-    )
-    group.add_argument("--no-mouse", action="store_true", help="do not use the mouse")
-    group.add_argument(
-        "--remote",
-        metavar="RUNTIME",
+    add_option(group, "--theme", "theme (default: the configured theme, else dark)", choices=THEME_NAMES, default=None)
+    add_option(group, "--ascii", "use only ASCII characters and borders", default=None)
+    add_option(group, "--audit", "read-only, with all screens and plans; counts the requests sent")
+    add_option(group, "--no-mouse", "do not use the mouse")
+    add_option(
+        group,
+        "--remote RUNTIME",
+        "open the fleet of a control plane, or one runtime: Kyma name, shoot or runtime ID",
         nargs="?",
         const="",
         default=None,
-        help="open the fleet of a control plane, or one runtime: Kyma name, shoot or runtime ID",
     )
-    group.add_argument(
-        "--allow-fleet-writes",
-        action="store_true",
-        help="with --remote: allow edits of several marked runtimes at the same time",
-    )
+    add_option(group, "--allow-fleet-writes", "with --remote: allow edits of several marked runtimes at the same time")
     add_contexts(parser, "open the clusters of these contexts of the kubeconfig as a fleet")
     add_remote_options(parser)
 
