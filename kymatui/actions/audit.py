@@ -16,8 +16,8 @@ from kymatui.domain.audit.ignores import IgnoreEntry
 from kymatui.domain.audit.kyma_rules import unread_findings
 from kymatui.domain.audit.report import AuditReport, audit, audit_catalog, audit_runtime, has_no_modules, judge_findings
 from kymatui.domain.catalog.catalog import build_catalog
-from kymatui.domain.catalog.rows import Catalog
-from kymatui.domain.installed import RecordedInstallation, read_installations
+from kymatui.domain.catalog.rows import Catalog, ModuleRow
+from kymatui.domain.installed import RecordedInstallation, is_deleted_elsewhere, read_installations
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import read_kyma
@@ -94,7 +94,7 @@ class _Inspector:
         snapshot, rows = self._snapshot, (*self._seen.rows, *self._seen.releases)
         known = read_installations(snapshot.inventories, snapshot.releases)
         sets = frozenset(installation.owner.name for installation in known if not installation.is_chart)
-        recorded = (_record(row.name, row.installation) for row in rows if row.installation is not None)
+        recorded = (_record(row, row.installation) for row in rows if row.installation is not None)
         return Inspection(
             (*recorded, *self._manifests()),
             sets=sets if _is_listed(snapshot, INVENTORY_FEED) else None,
@@ -178,10 +178,10 @@ def _is_listed(snapshot: Snapshot, feed: str) -> bool:
     return feed in snapshot.feeds and gap_of(snapshot.feeds[feed]) is None
 
 
-def _record(module: str, installation: RecordedInstallation) -> InstallationRecord:
+def _record(row: ModuleRow, installation: RecordedInstallation) -> InstallationRecord:
     by = InventoryOwner.HELM if installation.is_chart else InventoryOwner.KYMATUI
-    refs, is_unfinished = installation.refs, installation.is_unfinished
-    return InstallationRecord(module, by, installation.record, refs, is_unfinished, installation.unread)
+    lacks_objects = installation.is_unfinished or is_deleted_elsewhere(row.run)
+    return InstallationRecord(row.name, by, installation.record, installation.refs, lacks_objects, installation.unread)
 
 
 def audit_session(session: Session, cluster: AuditCluster, ignores: Sequence[IgnoreEntry] = ()) -> AuditReport:

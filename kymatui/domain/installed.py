@@ -19,6 +19,7 @@ from kymatui.domain.inventories import (
     OPERATOR,
     Inventory,
     InventoryState,
+    deciding_objects,
     installation_owner,
     inventory_name,
     read_document,
@@ -57,6 +58,7 @@ class InstallationPhase(StrEnum):
     PARTIAL = "partially installed"  # the run ended before it was done
     DELETING = "deleting"  # a run holds its Lease
     DELETION_INTERRUPTED = "deletion interrupted"
+    DELETED_ELSEWHERE = "deleted by another tool"  # only its record is left
 
     @property
     def is_interrupted(self) -> bool:
@@ -253,9 +255,12 @@ def installation_run(
     now: float,
 ) -> InstallationRun:
     """Return the state of an installation; `existing` and `leases` are None if they are not known."""
-    if not installation.is_unfinished:
-        return InstallationRun(InstallationPhase.INSTALLED)
     objects = installation.count(existing)
+    if not installation.is_unfinished:
+        known = deciding_objects(installation.refs) if installation.is_own and existing is not None else ()
+        if known and not any(ref.key in (existing or ()) for ref in known):
+            return InstallationRun(InstallationPhase.DELETED_ELSEWHERE, objects)
+        return InstallationRun(InstallationPhase.INSTALLED)
     holder = _holder(installation, leases or (), now)
     deletes = installation.recorded is InventoryState.DELETING
     if holder or (not installation.is_own and not deletes):
@@ -263,6 +268,11 @@ def installation_run(
         return InstallationRun(phase, objects, holder)
     phase = InstallationPhase.DELETION_INTERRUPTED if deletes else InstallationPhase.PARTIAL
     return InstallationRun(phase, objects, unknown="" if leases is not None else "Leases cannot be listed")
+
+
+def is_deleted_elsewhere(run: InstallationRun | None) -> bool:
+    """Return whether another tool deleted what kymatui installed, of which only the record is left."""
+    return run is not None and run.phase is InstallationPhase.DELETED_ELSEWHERE
 
 
 def _holder(installation: RecordedInstallation, leases: Iterable[Mapping[str, Any]], now: float) -> str:
@@ -309,7 +319,7 @@ def run_words(installation: RecordedInstallation, run: InstallationRun) -> str:
     of = f" {installation.version}" if installation.version else ""
     what = "Installation" if installation.inventory is None or installation.inventory.first else "Upgrade"
     match run.phase:
-        case InstallationPhase.INSTALLED:
+        case InstallationPhase.INSTALLED | InstallationPhase.DELETED_ELSEWHERE:
             return ""
         case InstallationPhase.INSTALLING:
             return f"{installation.installer} is installing{of}{_written(count)}{_by(run)}"

@@ -139,10 +139,25 @@ class Inventory(Struct, frozen=True):
         return self.item(ref) is not None
 
 
+def deciding_objects(refs: Iterable[ObjectRef]) -> tuple[ObjectRef, ...]:
+    """Return the objects of which none exists where another tool deleted an installation.
+
+    These are its workloads and CRDs where it has both, since its module CRs went with the CRDs; else everything but
+    namespaces. A workload that is missing alone can be repaired.
+    """
+    own = tuple(ref for ref in refs if ref.kind.kind != "Namespace")
+    workloads = tuple(ref for ref in own if ref.kind.group == "apps")
+    definitions = tuple(ref for ref in own if ref.kind.kind == "CustomResourceDefinition")
+    return (*workloads, *definitions) if workloads and definitions else own
+
+
 def reset_if_deleting(inventory: Inventory | None) -> Inventory | None:
     """Reset the inventory of an interrupted deletion, so that the next installation starts fresh."""
-    if inventory is None or not inventory.is_deleting:
-        return inventory
+    return reset(inventory) if inventory is not None and inventory.is_deleting else inventory
+
+
+def reset(inventory: Inventory) -> Inventory:
+    """Return an inventory as of a first installation, which creates the default CRs and runs all hooks."""
     return replace(inventory, first=True, resource_created=False, done=())
 
 

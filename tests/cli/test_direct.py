@@ -235,12 +235,76 @@ def test_46_an_upgrade_leaves_the_default_resource_as_its_owner_has_it(run: Any,
     assert run("delete", "registry-proxy", "--yes", "--no-backup")[0] == 0
 
 
+def manifest_of(cluster: KubeCluster, version: str) -> list[dict[str, Any]]:
+    """The objects of registry-proxy's manifest."""
+    link = next(one["link"] for one in _template(cluster, f"registry-proxy-{version}")["spec"]["resources"])
+    return [*yaml_objects.from_url(link, open_fetcher(), name="registry-proxy", namespace="registry-proxy").objects]
+
+
+def test_what_kyma_cli_upgraded_is_the_installed_version_and_adopted_without_force(
+    run: Any, cluster: KubeCluster
+) -> None:
+    assert run("install", "registry-proxy", "--version", "0.14.0", "--yes")[0] == 0
+    for body in manifest_of(cluster, "0.15.0"):
+        cluster.apply(body, manager="cli", force=True)
+    eventually(lambda: module(run, "registry-proxy")["installed"] == "0.15.0")
+    plans = json.loads(run("upgrade", "--all", "--dry-run", "-o", "json")[1])["plans"]
+    assert "registry-proxy" not in {one["name"] for one in plans}, "as the catalog, which finds it up to date"
+    status, out, _ = run("check", "registry-proxy")
+    words = "cli changed registry-proxy from 0.14.0 to 0.15.0; `kymatui adopt registry-proxy` adopts that version"
+    assert (status, words in out) == (2, True), out
+    assert "`kymatui install registry-proxy --version 0.14.0 --force` repairs it" in out
+    document = json.loads(run("check", "registry-proxy", "-o", "json")[1])
+    assert document["otherVersion"] == {"recorded": "0.14.0", "running": "0.15.0", "managers": ["cli"]}
+    status, out, err = run("adopt", "registry-proxy", "--yes")
+    assert status == 0, err
+    assert "owner: cli → kymatui" in err
+    status, out, _ = run("check", "registry-proxy")
+    assert (status, "matches its source" in out) == (0, True), out
+    status, out, err = run("upgrade", "registry-proxy", "--version", "0.14.0", "--allow-downgrade", "--yes")
+    assert status == 0, f"no field is another's any more: {err}"
+    assert run("delete", "registry-proxy", "--yes", "--no-backup")[0] == 0
+
+
+def test_what_another_tool_deleted_is_not_installed_and_installed_anew(run: Any, cluster: KubeCluster) -> None:
+    assert run("install", "registry-proxy", "--version", "0.14.0", "--yes")[0] == 0
+    proxies = GroupVersionKind("registry-proxy.kyma-project.io", "v1alpha1", "RegistryProxy")
+    default = ObjectRef(proxies, "registry-proxy", "default")
+    gone = [read_ref(body) for body in manifest_of(cluster, "0.15.0") if body["kind"] != "Namespace"]
+
+    def delete_as_kyma_cli() -> None:
+        for ref in (default, *reversed(gone)):
+            cluster.delete(ref)
+            eventually(lambda ref=ref: cluster.get(ref) is None)  # type: ignore[misc]
+        cluster.forget_kinds()
+
+    delete_as_kyma_cli()
+    eventually(lambda: module(run, "registry-proxy")["presence"] == "not installed")
+    row = module(run, "registry-proxy")
+    assert (row["state"], row["installed"], row["actor"]) == ("NotInstalled", None, "you")
+    assert row["installation"]["objects"] == {"planned": 9, "existing": 2}
+    assert "another tool deleted it" in run("check", "registry-proxy")[1]
+    findings = json.loads(run("audit", "--module", "registry-proxy", "-o", "json")[1])["findings"]
+    assert [one["rule"] for one in findings if one["rule"].startswith(("install", "drift"))] == ["install.deleted"]
+    status, _, err = run("upgrade", "registry-proxy", "--yes")
+    assert (status, "registry-proxy is not installed\n  hint: run `kymatui install registry-proxy`" in err) == (2, True)
+    plans = json.loads(run("upgrade", "--all", "--dry-run", "-o", "json")[1])["plans"]
+    assert "registry-proxy" not in {one["name"] for one in plans}
+    status, _, err = run("install", "registry-proxy", "--version", "0.14.0", "--yes")
+    assert status == 0, err
+    assert cluster.get(default) is not None, "a first installation creates the default CR"
+    delete_as_kyma_cli()
+    status, _, err = run("delete", "registry-proxy", "--yes", "--no-backup")
+    assert status == 0, err
+    assert "kymatui.registry-proxy" not in {one["metadata"]["name"] for one in cluster.list(CONFIG_MAP)}
+    assert run("check", "registry-proxy")[1].startswith("registry-proxy is not installed by kymatui")
+
+
 @pytest.fixture
 def by_kubectl(run: Any, cluster: KubeCluster) -> Iterator[list[ObjectRef]]:
     """registry-proxy 0.14.0 as kubectl applies its manifest."""
     assert run("install", "registry-proxy", "--version", "0.14.0", "--no-wait", "--dry-run")[0] == 0
-    link = next(one["link"] for one in _template(cluster, "registry-proxy-0.14.0")["spec"]["resources"])
-    bodies = yaml_objects.from_url(link, open_fetcher(), name="registry-proxy", namespace="registry-proxy").objects
+    bodies = manifest_of(cluster, "0.14.0")
     space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "registry-proxy"}}
     refs = []
     for body in [body for wave in install_waves((space, *bodies)) for body in wave]:
@@ -440,7 +504,7 @@ def test_a_field_that_somebody_changed_is_found_with_its_writer(run: Any, cluste
     flux = {"kustomize.toolkit.fluxcd.io/name": "apps"}
     cluster.patch(ref, {"metadata": {"labels": flux}}, PatchKind.MERGE)
     status, out, _ = run("check", "backup-operator")
-    assert "`kymatui install backup-operator --force --override-gitops` repairs it" in out
+    assert "`kymatui install backup-operator --version 0.4.0 --force --override-gitops` repairs it" in out
     assert f"warning: Flux Kustomization apps applies {ref} and may revert this change: make it in Git" in out
     status, _, err = run("install", "backup-operator", "--yes", "--force")
     assert (status, "--override-gitops makes it here" in err) == (2, True), err

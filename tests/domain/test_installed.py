@@ -295,6 +295,50 @@ def test_an_installed_workload_that_is_gone_is_an_error() -> None:
     assert "Deployment gates/gate-manager is missing" in gate.reason.text
 
 
+CRD = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
+
+
+def with_crd() -> Inventory:
+    items = inventory().items
+    return inventory(items=(*items, InventoryItem(ObjectRef(CRD, "", "gates.example.org"))))
+
+
+DELETED = [  # the inventory, the objects that exist, whether another tool deleted it, what is left
+    (inventory(), (), True, ObjectCount(9, 0)),
+    (inventory(), ("c0",), False, None),  # the workload can be repaired
+    (with_crd(), ("c0", "c1"), True, ObjectCount(10, 2)),  # manager and CRD are gone: so are the module CRs
+    (inventory(items=()), (), False, None),
+    (inventory(items=(InventoryItem(ObjectRef(CONFIG_MAP, "gates", "c0")),)), ("c0",), False, None),
+]
+
+
+@pytest.mark.parametrize(("found", "existing", "is_deleted", "objects"), DELETED)
+@pytest.mark.parametrize("offered", [True, False])
+def test_what_another_tool_deleted_is_not_installed(
+    found: Inventory, existing: tuple[str, ...], is_deleted: bool, objects: ObjectCount | None, offered: bool
+) -> None:
+    there = applied(found, *existing)
+    listed = {name: Feed(FeedState.LIVE, NOW) for name in ("deployments.apps", "customresourcedefinitions")}
+    more = {"applied": there, "feeds": LISTED | listed, **(offers() if offered else {})}
+    gate = row(found, **more)
+    assert gate.run is not None
+    assert (gate.run.phase is InstallationPhase.DELETED_ELSEWHERE, gate.run.objects) == (is_deleted, objects)
+    assert (gate.presence is Presence.NOT_INSTALLED) is is_deleted
+    rules = {one.rule.id for one in audit(world(found, **more), NOW, inspection=Inspection()).findings}
+    assert ("install.deleted" in rules) is is_deleted
+    if is_deleted:
+        assert (gate.state, gate.installed, gate.installed_by, gate.actor) == (State.NOT_INSTALLED, "", "", Actor.YOU)
+        assert gate.reason.text == (
+            "Not installed: another tool deleted it; ConfigMap gates/kymatui.gate still records it. "
+            "Delete the record, or install it again (`kymatui delete gate -n gates`)."
+        )
+        assert row_json(gate)["installation"]["state"] == "deleted by another tool"
+
+
+def test_what_is_not_listed_is_not_deleted() -> None:
+    assert row(inventory()).presence is not Presence.NOT_INSTALLED
+
+
 def test_the_state_is_that_of_the_worst_workload() -> None:
     found = inventory()
     broken = {**workload(found), "status": {"conditions": [{"type": "Available", "status": "False"}]}}

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 
 import pytest
 from msgspec.structs import replace
 
 from kymatui.actions.edits.handover import hand_over, handover_notice, handover_summary
+from kymatui.actions.modules.adopt import with_misplaced
 from kymatui.domain.gitops import git_warnings
 from kymatui.domain.kubernetes.managed_fields import KUBERNETES_COMPONENTS
 from kymatui.domain.kubernetes.object_meta import field_managers, read_ref
@@ -21,7 +23,7 @@ from kymatui.engine.inventory.inventory_store import ApplySetStore
 from kymatui.engine.inventory.release_store import SECRET, ReleaseStore
 from kymatui.engine.jobs.run import SystemClock, begin
 from kymatui.engine.plans.plan import Action, Intent, plan_from_json, plan_to_json
-from kymatui.errors import OutdatedError
+from kymatui.errors import ConflictError, OutdatedError
 from tests.engine import objects as make
 from tests.engine.charts import chart
 from tests.engine.installing import LIMITS, Told, apply, bundle, install, plan
@@ -119,12 +121,15 @@ def test_components_of_kubernetes_are_no_owner_to_take_over_from(place: Place) -
     assert (step.action, step.reason) == (Action.CHANGE, "owner: somebody → kymatui")
 
 
-@pytest.mark.parametrize("manager", ["kubectl-client-side-apply", "kubectl", "kubectl-create", LIFECYCLE_APPLIER])
+APPLYING = ("kubectl", "cli", "kustomize-controller", LIFECYCLE_APPLIER)
+
+
+@pytest.mark.parametrize("manager", ["kubectl-client-side-apply", "kubectl-create", "unknown", *APPLYING])
 def test_an_upgrade_of_what_kubectl_installed_leaves_nothing_of_the_old_version(place: Place, manager: str) -> None:
     place.cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": place.namespace}})
     for old in (make.config_map("a", x="1", gone="1"), make.config_map("old", x="1"), make.config_map("edited", x="1")):
         body = {**old, "metadata": {**old["metadata"], "namespace": place.namespace}}
-        if manager in ("kubectl", LIFECYCLE_APPLIER):
+        if manager in APPLYING:
             place.cluster.apply(body, manager=manager)
         else:
             place.cluster.create(body, manager=manager)
@@ -158,6 +163,55 @@ def test_an_upgrade_of_what_kubectl_installed_leaves_nothing_of_the_old_version(
     again = plan(place, Intent(new))
     assert again.changes_nothing
     assert again.verb == "upgrade"
+
+
+@pytest.mark.parametrize("manager", ["cli", "kubectl"])
+def test_adopting_what_another_tool_changed_since_needs_no_force_afterwards(place: Place, manager: str) -> None:
+    install(place, bundle(place, make.config_map("a", x="1")))
+    newer = make.config_map("a", x="2", gone="1")
+    newer = {**newer, "metadata": {**newer["metadata"], "namespace": place.namespace}}
+    place.cluster.apply(newer, manager=manager, force=True)
+    *_, conflict = plan(place, Intent(bundle(place, make.config_map("a", x="3"), version="3"))).steps
+    assert (conflict.action, {one.manager for one in conflict.conflicts}) == (Action.CONFLICT, {manager})
+    taking = plan(place, Intent(bundle(place, make.config_map("a", x="2", gone="1"), version="2"), adopt=True))
+    *_, step = taking.steps
+    assert (step.action, step.reason) == (Action.CHANGE, f"owner: {manager} → kymatui")
+    apply(place, taking)
+    now = place.get("v1", "ConfigMap", "a")
+    assert now is not None
+    assert field_managers(now) == {"kymatui"}
+    install(place, bundle(place, make.config_map("a", x="3"), version="3"))
+    now = place.get("v1", "ConfigMap", "a")
+    assert now is not None
+    assert now["data"] == {"x": "3"}, "what the new version does not have is gone"
+
+
+COPIES = [  # the field manager, its namespace, whether kymatui's plan deletes the copy there
+    ("cli", "kyma-system", True),
+    ("unknown", "default", True),
+    ("cli", "default", False),
+    ("kubectl", "kyma-system", False),  # nobody says that this is the module's
+]
+
+
+@pytest.mark.parametrize(("manager", "namespace", "is_copy"), COPIES)
+@pytest.mark.parametrize("prune", [True, False])
+def test_an_adoption_names_what_would_exist_twice(
+    place: Place, manager: str, namespace: str, is_copy: bool, prune: bool
+) -> None:
+    with suppress(ConflictError):
+        place.cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+    body = make.config_map(f"copied-{place.namespace}", x="1")
+    copy = {**body, "metadata": {**body["metadata"], "namespace": namespace}}
+    place.cluster.apply(copy, manager=manager)
+    intent = with_misplaced(Intent(bundle(place, body), adopt=True, prune=prune), place.cluster)
+    taking = plan(place, intent)
+    steps = [step.action for step in taking.steps if step.ref == read_ref(copy)]
+    assert steps == ([Action.DELETE if prune else Action.KEEP] if is_copy else [])
+    note = f"{read_ref(copy)} {'is deleted' if prune else 'stays'}: kymatui installs the same in namespace"
+    assert any(note in text for text in taking.notes) is is_copy
+    apply(place, taking)
+    assert (place.cluster.get(read_ref(copy)) is None) is (is_copy and prune)
 
 
 def test_what_is_taken_over_gets_no_default_resource_that_is_not_there(place: Place) -> None:

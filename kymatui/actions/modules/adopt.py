@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
 from kymatui.actions.modules.module_sources import catalog_bundle
+from kymatui.domain.kubernetes.managed_fields import content_writers
 from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
 from kymatui.domain.kyma.versions import newest_above
 from kymatui.domain.plans.direct_install import adoptable_row, choose_template
+from kymatui.engine.inventory.ownership_marks import DASHBOARD_MANAGER, KYMA_CLI_MANAGER
 from kymatui.errors import KymatuiError, RefusedError
 
 if TYPE_CHECKING:
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
 
     from kymatui.domain.catalog.rows import Catalog, ModuleRow
     from kymatui.domain.kyma.template_index import TemplateIndex
-    from kymatui.engine.cluster.ports import Blobs
+    from kymatui.engine.cluster.ports import Blobs, Cluster
     from kymatui.engine.plans.plan import Intent
 
 
@@ -49,6 +52,34 @@ def adopt_intent(intent: Intent, row: ModuleRow | None, templates: TemplateIndex
             return replace(adopted_intent, outdated=tuple(ref for ref in refs if ref.key not in kept))
     note = f"objects that are only in {adopted_row.installed or 'the old version'} are not deleted: {why}"
     return replace(adopted_intent, bundle=replace(bundle, notes=(*bundle.notes, note)))
+
+
+_PLACES: Final = ((KYMA_CLI_MANAGER, KYMA_NAMESPACE), (DASHBOARD_MANAGER, "default"))
+"""Where other installers create an object that names no namespace; kymatui creates it in the manager's."""
+
+
+def with_misplaced(intent: Intent, cluster: Cluster) -> Intent:
+    """Return the intent of an adoption that also deletes what would exist twice afterwards, with a note that says so.
+
+    kyma CLI and the dashboard create objects without a namespace in other namespaces than kymatui.
+    """
+    bundle = intent.bundle
+    unplaced = [read_ref(body) for body in bundle.objects if not read_ref(body).namespace]
+    scopes = {ref.kind: cluster.kind(ref.kind) for ref in unplaced}
+    copies = []
+    for ref in unplaced:
+        scope = scopes[ref.kind]
+        for manager, namespace in _PLACES if scope is not None and scope.namespaced else ():
+            copy = replace(ref, namespace=namespace)
+            live = cluster.get(copy) if namespace != bundle.namespace else None
+            if live is not None and content_writers(live) == {manager}:
+                copies.append(copy)
+    if not copies:
+        return intent
+    becomes = "is deleted" if intent.prune else "stays"
+    note = f"{', '.join(map(str, copies))} {becomes}: kymatui installs the same in namespace {bundle.namespace}"
+    bundle = replace(bundle, notes=(*bundle.notes, note))
+    return replace(intent, bundle=bundle, outdated=(*intent.outdated, *copies))
 
 
 def adoptable(

@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kymatui.actions.components.template_component import component_name, embedded_descriptor, template_location
-from kymatui.actions.modules.adopt import adopt_intent
+from kymatui.actions.modules.adopt import adopt_intent, with_misplaced
 from kymatui.actions.modules.module_sources import ModuleSource, catalog_bundle, load_bundle, refuse_deleting
 from kymatui.actions.modules.signatures import SignatureOptions, read_trust, refuse_unsigned_kind, signed_module
 from kymatui.actions.unknown_names import unknown_module
@@ -144,13 +144,23 @@ def plan_install(port: InstallPort, request: InstallRequest) -> Plan:
     owned = known is not None and not known.adopting  # a cut-off adoption is one until it comes to its end
     if not owned and request.adoption in (Adoption.UPGRADE, Adoption.IF_PRESENT):
         intent = _adopting(port, request, intent)
+    intent = with_misplaced(intent, cluster) if intent.adopt else intent
+    planned = planner.plan(intent, cluster, SystemClock(), read_previous=lambda: known)
+    if known is not None and known.finished and planned.first:  # another tool has deleted it
+        if request.adoption is Adoption.UPGRADE:
+            raise _not_installed(request.module)
+        return planned
     installed = known.version if known is not None else intent.adopted_version
     if is_lower_version(installed, intent.bundle.version) and not request.allow_downgrade:
         raise RefusedError(
             f"{request.module} {installed} is installed; {intent.bundle.version} would be a downgrade",
             hint="use --allow-downgrade to install it anyway",
         )
-    return planner.plan(intent, cluster, SystemClock(), read_previous=lambda: known)
+    return planned
+
+
+def _not_installed(name: str) -> NotInstalledError:
+    return NotInstalledError(f"{name} is not installed", hint=f"run `kymatui install {name}`")
 
 
 def _adopting(port: InstallPort, request: InstallRequest, intent: Intent) -> Intent:
@@ -160,7 +170,7 @@ def _adopting(port: InstallPort, request: InstallRequest, intent: Intent) -> Int
     if row is None or row.presence in (Presence.NOT_INSTALLED, Presence.ORPHAN):
         if request.adoption is Adoption.IF_PRESENT:
             return intent
-        raise NotInstalledError(f"{name} is not installed", hint=f"run `kymatui install {name}`")
+        raise _not_installed(name)
     return adopt_intent(intent, row, _shelf(port), port.blobs)
 
 

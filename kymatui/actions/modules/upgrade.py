@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from kymatui.actions.modules.adopt import adoptable
 from kymatui.actions.modules.module_sources import ModuleSource, inventories
 from kymatui.domain.catalog.catalog import build_catalog
-from kymatui.domain.installed import deletion_command
+from kymatui.domain.installed import deletion_command, is_deleted_elsewhere
 from kymatui.domain.inventories import KEY, OPERATOR, InventoryState, read_document
 from kymatui.domain.kyma.versions import newest_above, same_version
 from kymatui.domain.plans.cluster_management import detect_management
@@ -27,6 +27,7 @@ from kymatui.errors import ForbiddenError, KymatuiError, RefusedError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from kymatui.domain.catalog.rows import ModuleRow
     from kymatui.domain.inventories import Inventory
     from kymatui.domain.kyma.template_index import TemplateIndex
     from kymatui.domain.snapshot.snapshots import Snapshot
@@ -88,10 +89,14 @@ def survey_upgrades(
     `devel` takes pre-releases, too; without it they count for what is one already. `direct` also adopts what
     lifecycle-manager could manage.
     """
-    templates = index_cluster(snapshot).templates
+    templates, catalog = index_cluster(snapshot).templates, build_catalog(snapshot, time.time())
     installed = list_installed(cluster)
     components = [inventory for inventory in installed if inventory.from_component]
-    modules = [_of_catalog(inventory, templates, devel=devel) for inventory in installed if inventory not in components]
+    modules = [
+        _of_catalog(inventory, catalog.row(inventory.name), templates, devel=devel)
+        for inventory in installed
+        if inventory not in components
+    ]
     cancel = threading.Event()
     modules += run_for_each(
         components, lambda component: _of_place(component, blobs, artifacts, devel=devel), cancel, _WIDTH
@@ -99,7 +104,6 @@ def survey_upgrades(
     try:
         charts = _releases(cluster)
         taken = frozenset(inventory.name for inventory in (*installed, *charts))
-        catalog = build_catalog(snapshot, time.time())
         modules += [
             OutdatedModule(row.name, ModuleSource(version=version))
             for row, version in adoptable(catalog, templates, taken, devel=devel)
@@ -119,8 +123,16 @@ def survey_upgrades(
     )
 
 
-def _of_catalog(known: Inventory, templates: TemplateIndex, *, devel: bool) -> OutdatedModule | SkippedUpgrade | None:
-    """Return None at the newest version; an interrupted change to it counts as outdated."""
+def _of_catalog(
+    known: Inventory, row: ModuleRow | None, templates: TemplateIndex, *, devel: bool
+) -> OutdatedModule | SkippedUpgrade | None:
+    """Return None at the newest version and where another tool deleted it.
+
+    The installed version is that of the row: another tool may have changed it since it was recorded. An interrupted
+    change to the newest version counts as outdated.
+    """
+    if row is not None and is_deleted_elsewhere(row.run):
+        return None
     if known.is_deleting:
         return _being_deleted(known)
     if known.origin.kind == OPERATOR:
@@ -130,7 +142,8 @@ def _of_catalog(known: Inventory, templates: TemplateIndex, *, devel: bool) -> O
     if not offers or not known.version:
         why = f"{known.name} in the catalog may be another module" if offers else "not in any catalog"
         return _left_out(known, f"{why}; installed from {known.origin.address or 'an unknown source'}", word)
-    version = newest_above(known.version, offers, devel=devel)
+    running = row.installed if row is not None and known.state is InventoryState.INSTALLED else ""
+    version = newest_above(running or known.version, offers, devel=devel)
     if not version and known.state is InventoryState.PENDING and known.version in offers:
         version = known.version
     if not version:

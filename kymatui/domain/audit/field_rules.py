@@ -97,7 +97,7 @@ def _installation(case: AuditInput, record: InstallationRecord) -> Iterator[Audi
         return
     asked = [ref for ref in record.refs if ref in case.inspection.objects]
     live = {ref: body for ref in asked if (body := case.inspection.objects[ref]) is not None}
-    if not record.is_unfinished:  # what it lacks is one finding
+    if not record.lacks_objects:  # what it lacks is one finding
         for ref in asked:
             if ref not in live:
                 yield AuditFinding(MISSING, f"{ref} is missing", record.module, str(ref), actor=_mender(record))

@@ -29,14 +29,14 @@ class InstallationRecord(Struct, frozen=True):
     """One inventory of a module's objects.
 
     `by` is the owner of the inventory, `record` the object that stores it, `keeper` what works on the Kyma.
-    An `is_unfinished` one lacks objects by itself; `unread` says why the objects are unknown.
+    One that `lacks_objects` is unfinished or deleted elsewhere; `unread` says why the objects are unknown.
     """
 
     module: str
     by: InventoryOwner
     record: ObjectRef
     refs: tuple[ObjectRef, ...] = ()
-    is_unfinished: bool = False
+    lacks_objects: bool = False
     unread: str = ""
     keeper: Actor = Actor.KLM
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from kymatui.domain.audit.findings import AuditFinding, AuditInput, AuditRule
 from kymatui.domain.catalog.rows import ModuleRow
+from kymatui.domain.installed import is_deleted_elsewhere
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import field_managers, read_meta, read_ref
 from kymatui.domain.kyma.problems import Actor, Severity
@@ -18,6 +19,13 @@ UNFINISHED = AuditRule(
     Severity.WARNING,
     "The cluster has parts of two versions, or half of one.",
     "Run one of the commands that the finding names; each works from any machine that has its source.",
+)
+DELETED = AuditRule(
+    "install.deleted",
+    "another tool deleted what kymatui installed",
+    Severity.INFO,
+    "The record of the installation is left, and with it objects that the other tool did not know.",
+    "Delete the record with `kymatui delete MODULE`, or install the module again.",
 )
 UNRECORDED = AuditRule(
     "module.unrecorded",
@@ -40,7 +48,7 @@ TWICE = AuditRule(
     "Each may change or delete what the other needs.",
     "Disable the module in the Kyma, or delete one of the installations.",
 )
-RULES = (UNFINISHED, UNRECORDED, ORPHAN, TWICE)
+RULES = (UNFINISHED, DELETED, UNRECORDED, ORPHAN, TWICE)
 _SET: Final = "applyset.kubernetes.io/part-of"
 _RELEASE: Final = "meta.helm.sh/release-name"
 _RELEASE_NAMESPACE: Final = "meta.helm.sh/release-namespace"
@@ -49,9 +57,13 @@ _RUNNING: Final = (Presence.ENABLED, Presence.NOT_CONFIGURED)
 
 def check(case: AuditInput) -> Iterator[AuditFinding]:
     for row in case.catalog.rows:
-        if row.installation is not None and row.presence in (Presence.PARTIAL, Presence.DELETION_INTERRUPTED):
-            about, state, text = str(row.installation.record), row.presence.value, row.reason.text
-            yield AuditFinding(UNFINISHED, text, row.name, about, "state", state, actor=row.actor)
+        if row.installation is None or row.run is None:
+            continue
+        about, text = str(row.installation.record), row.reason.text
+        if row.presence in (Presence.PARTIAL, Presence.DELETION_INTERRUPTED):
+            yield AuditFinding(UNFINISHED, text, row.name, about, "state", row.presence.value, actor=row.actor)
+        elif is_deleted_elsewhere(row.run):
+            yield AuditFinding(DELETED, text, row.name, about, "state", row.run.phase.value, actor=row.actor)
     yield from _shared(case)
     if case.inspection.sets is not None and case.inspection.releases is not None:
         yield from _unrecorded(case)

@@ -32,6 +32,7 @@ from kymatui.domain.catalog.module_inputs import (
 )
 from kymatui.domain.catalog.reasons import choose_reason
 from kymatui.domain.catalog.rows import Catalog, CatalogOrigin, CheckedResource, KymaSummary, ModuleRow, StateReports
+from kymatui.domain.installed import is_deleted_elsewhere
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import LABEL_SKIP, read_meta
 from kymatui.domain.kubernetes.refs import ObjectRef
@@ -232,7 +233,7 @@ def _drift(
 
 
 def _is_nothing_installed(subject: ModuleInputs, presence: Presence) -> bool:
-    if subject.installation is not None:
+    if subject.installation is not None and not is_deleted_elsewhere(subject.run):
         return False
     nothing_runs = not subject.deployed.evidence and subject.manager.visibility in (
         ManagerVisibility.ABSENT,

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kymatui.domain.catalog.rows import CatalogOrigin, Offer
-from kymatui.domain.installed import InstallationRun, RecordedInstallation, installation_run
+from kymatui.domain.installed import InstallationRun, RecordedInstallation, installation_run, is_deleted_elsewhere
 from kymatui.domain.kubernetes.image_references import Image, parse_image
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import ObjectMeta, field_managers, read_meta, read_ref
@@ -242,7 +242,7 @@ class ModuleInputs(Struct, frozen=True):
     @property
     def recorded_version(self) -> str:
         """Return the version in the record of the installation, else that of its chart in a label."""
-        if self.installation is None:
+        if self.installation is None or is_deleted_elsewhere(self.run):
             return ""
         return self.installation.version or _chart_version(self.manager.workload)
 
@@ -278,8 +278,8 @@ def gather_inputs(name: str, world: ClusterIndex, now: float, settings: CatalogO
     run, workloads = None, world.workloads_of(installation) if installation is not None else ()
     if installation is not None:
         manager = _with_installed(manager, workloads, now)
-        existing = world.existing_objects(installation) if installation.is_unfinished else None
-        run = installation_run(installation, existing, world.snapshot.leases, now)
+        run = installation_run(installation, world.existing_objects(installation), world.snapshot.leases, now)
+    recorded = None if is_deleted_elsewhere(run) else installation
     claims = _claims(world.kyma, report, manifest)
     images = manager_images(raw_manifests)
     deployed = deployed_version(
@@ -316,7 +316,7 @@ def gather_inputs(name: str, world: ClusterIndex, now: float, settings: CatalogO
         installation=installation,
         run=run,
         workloads=tuple(map(read_ref, workloads)),
-        missing=tuple(_missing_workloads(installation, manager, world, offered=bool(offers))),
+        missing=tuple(_missing_workloads(recorded, manager, world, offered=bool(offers))),
         is_unoffered=unoffered,
     )
 
@@ -401,10 +401,11 @@ def _installation_inputs(installation: RecordedInstallation | None, world: Clust
     yield from world.workloads_of(installation)
     if (kind := _default_kind(installation)) is not None:
         yield from world.resources.get((kind.group, kind.kind), ())
+    yield from world.snapshot.applied.get(installation.record, ())
+    yield installation.record in world.snapshot.applied
     if installation.is_unfinished:
         yield from world.snapshot.leases or ()
-        yield from world.snapshot.applied.get(installation.record, ())
-        yield (world.snapshot.leases is None, installation.record in world.snapshot.applied)
+        yield world.snapshot.leases is None
 
 
 def kyma_inputs(name: str, kyma: Kyma | None) -> object:

@@ -12,9 +12,11 @@ from kymatui.domain.catalog.module_inputs import channels_of
 from kymatui.domain.catalog.rows import CatalogOrigin, CheckedResource
 from kymatui.domain.installed import (
     InstallationPhase,
+    deletion_command,
     install_command,
     interruption_advice,
     interruption_words,
+    is_deleted_elsewhere,
     run_words,
 )
 from kymatui.domain.kubernetes.json_reader import JsonReader
@@ -203,6 +205,21 @@ def _missing(case: ReasonInputs) -> Reason | None:
         return Reason(to_sentence(text), Actor.CLUSTER, Severity.ERROR, about=ref)
     command = install_command(installation.inventory, direct=_needs_direct(case))
     return action_needed(text, Severity.ERROR, ref, advice=Advice(AdviceKind.REPAIR, "Install it again", command))
+
+
+def _deleted_elsewhere(case: ReasonInputs) -> Reason | None:
+    installation = case.subject.installation
+    if (
+        installation is None
+        or not is_deleted_elsewhere(case.subject.run)
+        or case.presence is not Presence.NOT_INSTALLED
+    ):
+        return None
+    command = deletion_command(installation.name, installation.namespace)
+    advice = Advice(AdviceKind.DELETE_INSTALLATION, "Delete the record, or install it again", command)
+    effect = f"{installation.record} still records it"
+    cause = "Not installed: another tool deleted it"
+    return Reason(cause, Actor.YOU, about=installation.record, effect=effect, advice=advice)
 
 
 def _failed_release(case: ReasonInputs) -> Reason | None:
@@ -677,6 +694,7 @@ _STEPS: tuple[Callable[[ReasonInputs], Reason | None], ...] = (
     _conflict,
     _refused,
     _unmanaged,
+    _deleted_elsewhere,
     _missing,
     _bad_state,
     _failed_release,

@@ -201,8 +201,10 @@ class ModuleRow(Struct, frozen=True):
     @property
     def installed_by(self) -> str:
         """Return who installed it and keeps it up to date, "" if nothing is installed or no record says so."""
+        if self.presence is Presence.NOT_INSTALLED:
+            return ""
         if self.managed or self.manifest is not None:
-            return "" if self.presence is Presence.NOT_INSTALLED else self.keeper.value
+            return self.keeper.value
         return self.installation.installer if self.installation is not None else ""
 
     @property

@@ -50,6 +50,7 @@ class Presence(StrEnum):
 
 UNFINISHED = (Presence.INSTALLING, Presence.PARTIAL, Presence.DELETION_INTERRUPTED)
 """The presences of an installation whose last run is not done."""
+_DELETED: Final = InstallationPhase.DELETED_ELSEWHERE
 _OF_PHASE = {
     InstallationPhase.INSTALLING: Presence.INSTALLING,
     InstallationPhase.PARTIAL: Presence.PARTIAL,
@@ -119,8 +120,10 @@ def _direct(traces: PresenceEvidence) -> Presence:
     if traces.resources:
         if traces.resources_deleting == traces.resources:
             return Presence.DELETING
-        is_left = traces.manager is ManagerVisibility.ABSENT and traces.phase is None
+        is_left = traces.manager is ManagerVisibility.ABSENT and traces.phase in (None, _DELETED)
         return Presence.ORPHAN if is_left else Presence.ENABLED
+    if traces.phase is _DELETED:
+        return Presence.NOT_INSTALLED
     if traces.manager is ManagerVisibility.FOUND:
         known_empty = traces.configurable and traces.resources is not None
         return Presence.NOT_CONFIGURED if known_empty else Presence.ENABLED

@@ -194,7 +194,7 @@ class _Application:
             done=previous.done if previous is not None and previous.is_cut_off(bundle_digest(bundle)) else (),
             resource=(previous.resource if previous is not None else None) or resource,
             resources=(previous.resources if previous is not None else ()) or tuple(map(read_ref, bundle.resources)),
-            resource_created=previous is not None and previous.resource_created,
+            resource_created=previous is not None and previous.resource_created and plan.first is previous.first,
             adopting=plan.intent.adopt,
             policy=plan.intent.policy,
             associated=tuple(dict.fromkeys((*(previous.associated if previous else ()), *plan.intent.associated))),

@@ -15,7 +15,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kymatui.domain.gitops import git_source, git_warnings
-from kymatui.domain.inventories import Inventory, InventoryItem, deletion_notes, reset_if_deleting
+from kymatui.domain.inventories import (
+    Inventory,
+    InventoryItem,
+    deciding_objects,
+    deletion_notes,
+    reset,
+    reset_if_deleting,
+)
 from kymatui.domain.kubernetes.managed_fields import content_writers
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
@@ -175,6 +182,9 @@ class Planner:
         namespaces = self._namespaces(entries)
         self._read_ahead(entries)
         steps = run_for_each(entries, lambda entry: self._step(entry, namespaces), self._cancel, self._width)
+        if previous is not None and self._is_deleted(previous):
+            self._previous = previous = reset(previous)
+            steps = run_for_each(entries, lambda entry: self._step(entry, namespaces), self._cancel, self._width)
         steps += [*self._unmade_namespace(), *self._resource_steps(len(entries) + 1, namespaces)]
         items = previous.items if previous is not None else tuple(map(InventoryItem, self._intent.outdated))
         pruned = prune_steps(self._intent, items, previous, self._bundle, self._cluster, self._cancel, self._width)
@@ -225,6 +235,16 @@ class Planner:
             or previous.digest != bundle_digest(self._bundle)
             or self._has_moved(previous)
         )
+
+    def _is_deleted(self, previous: Inventory) -> bool:
+        """Return whether another tool has deleted a complete installation, so that the next one is the first."""
+        if not previous.finished or self._bundle.release is not None:
+            return False
+        known = deciding_objects(item.ref for item in previous.items if not item.adopted)
+        if not known or any(self._observed[ref].uid for ref in known if ref in self._observed):
+            return False
+        rest = (ref for ref in known if ref not in self._observed and self._cluster.kind(ref.kind) is not None)
+        return all(self._cluster.get(ref) is None for ref in rest)
 
     def _has_moved(self, previous: Inventory) -> bool:
         location = chart_location(self._bundle.origin) if self._bundle.release is not None else ""
@@ -369,15 +389,16 @@ class Planner:
 
     def _owner_before(self, preview: ApplyPreview) -> str:
         """Return the previous owner of an adopted object, "" if the owner does not change."""
-        taken = self._intent.adopt and preview.live is not None and preview.action is not Action.SAME
-        if not taken or not existed_before(preview.live or {}, self._mine, self._manager):
+        live = preview.live or {}
+        is_foreign = preview.inherits or existed_before(live, self._mine, self._manager)
+        if not self._intent.adopt or not live or preview.action is Action.SAME or not is_foreign:
             return ""
-        others = sorted(content_writers(preview.live or {}) - {self._manager})
+        others = sorted(content_writers(live) - {self._manager})
         return f"owner: {', '.join(others) or 'unknown'} → kymatui"
 
     def _has_run(self) -> bool:
         """Return whether this bundle was completely installed."""
-        return self._previous is not None and not self._is_unfinished(self._previous)
+        return self._previous is not None and not self._previous.first and not self._is_unfinished(self._previous)
 
     def _adopted(self, ref: ObjectRef, preview: ApplyPreview) -> bool:
         if self._intent.adopt:

@@ -1,4 +1,4 @@
-"""Takeover of fields that helm or kubectl wrote, and that kymatui's version no longer has.
+"""Takeover of fields that another tool wrote, and that kymatui's version no longer has.
 
 Server-side apply removes only what the same manager applied before. Fields of others would stay forever, and a list
 of named items would have the new name and the old one. So their fields are first transferred to kymatui, as

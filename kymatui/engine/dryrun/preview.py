@@ -115,7 +115,7 @@ def preview_apply(
                 mode = "; delete that release first, or rename the object" if other.kind is OwnerKind.HELM else mode
                 return ApplyPreview(Action.BLOCKED, live, reason=f"owned by the {other}{mode}")
             return _taken_over(cluster, body, live, mine, manager, tried)
-        if adopt and other is None:
+        if adopt and (other is None or field_managers(live) & (ADOPTED_MANAGERS - {manager})):
             return _adopted(cluster, body, live, mine, manager, tried)
         gone = leftover_fields(live, body, manager) if other == mine and mine.kind is OwnerKind.HELM else ()
         if gone:

@@ -33,8 +33,13 @@ LABEL_HELM: Final = "app.kubernetes.io/managed-by"
 HELM_MANAGER: Final = "helm"
 KUBECTL_MANAGERS: Final = frozenset({"kubectl-client-side-apply", "kubectl", "kubectl-create", "kubectl-replace"})
 """kubectl's field managers for whole objects; its edits and patches use other names."""
-ADOPTED_MANAGERS: Final = KUBECTL_MANAGERS | {LIFECYCLE_APPLIER, OPERATOR_FIELD_MANAGER}
-"""The field managers whose fields kymatui takes over in an adoption."""
+KYMA_CLI_MANAGER: Final = "cli"
+DASHBOARD_MANAGER: Final = "unknown"  # what the server calls a client without a name, as the dashboard is
+_GIT_MANAGERS: Final = frozenset({"kustomize-controller", "argocd-controller"})
+ADOPTED_MANAGERS: Final = (
+    KUBECTL_MANAGERS | _GIT_MANAGERS | {KYMA_CLI_MANAGER, DASHBOARD_MANAGER, LIFECYCLE_APPLIER, OPERATOR_FIELD_MANAGER}
+)
+"""The field managers whose fields kymatui takes over in an adoption; what Git applies is released there before."""
 
 
 def bundle_owner(bundle: Bundle) -> Owner:

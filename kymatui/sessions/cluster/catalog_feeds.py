@@ -14,7 +14,7 @@ from kymatui.domain.installed import INVENTORIES, RecordedInstallation, read_ins
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kyma_keeper import Operator, is_keeper_unclear, read_operator
 from kymatui.domain.ownership import LABEL_PART_OF, read_owner
-from kymatui.domain.snapshot.cluster_index import INVENTORY_FEED, RELEASE_FEED, choose_kyma
+from kymatui.domain.snapshot.cluster_index import INVENTORY_FEED, RELEASE_FEED, WORKLOAD_FEEDS, WORKLOADS, choose_kyma
 from kymatui.domain.snapshot.snapshots import FeedState, Object, namespaced_feed
 from kymatui.engine.jobs.identity import is_dead
 from kymatui.sessions.feeds.feed_director import FeedDirector
@@ -190,7 +190,7 @@ class CatalogFeeds:
         crds = self._feeds.objects(DEFINITIONS)
         installed = self.installed.installations
         inputs = map(_Same, (templates, outside, self._control_plane_templates, crds, installed))
-        return *inputs, self.installed.is_keeper_unclear
+        return *inputs, self.installed.is_keeper_unclear, self.installed.perhaps_gone
 
 
 class _Same:
@@ -257,6 +257,22 @@ def crd_name(item: Object) -> str:
     return str(metadata.get("name") or "") if isinstance(metadata, Mapping) else ""
 
 
+def _workload_name(item: Object) -> tuple[str, str, str]:
+    metadata = item.get("metadata")
+    namespace = str(metadata.get("namespace") or "") if isinstance(metadata, Mapping) else ""
+    return str(item.get("kind") or ""), namespace, crd_name(item)
+
+
+def _lacks_workloads(
+    installation: RecordedInstallation, listed: frozenset[str], existing: set[tuple[str, str, str]]
+) -> bool:
+    """Return whether a complete installation of kymatui had workloads, and none of them exists."""
+    if installation.is_unfinished or not installation.is_own:
+        return False
+    names = {(ref.kind.kind, ref.namespace, ref.name) for ref in installation.refs if ref.kind.kind in WORKLOADS}
+    return bool(names) and {kind for kind, _, _ in names} <= listed and names.isdisjoint(existing)
+
+
 _VERBS: Final = ("get", "list", "watch")
 _LEASES: Final = ApiResource("coordination.k8s.io", "v1", "Lease", "leases", True, _VERBS)
 _LEASE_FEED: Final = namespaced_feed("leases", "all namespaces")
@@ -267,7 +283,7 @@ _LISTED: Final = (FeedState.LIVE, FeedState.STALE)
 
 
 class InstalledFeeds:
-    """Watches records of installations, and of the unfinished ones which of their objects exist."""
+    """Watches records of installations, and of unfinished and perhaps deleted ones which of their objects exist."""
 
     def __init__(self, client: Client, feeds: Feeds) -> None:
         self._client = client
@@ -276,6 +292,7 @@ class InstalledFeeds:
         self._parts: dict[ObjectRef, tuple[RecordedInstallation, tuple[str, ...]]] = {}
         self._extra: frozenset[str] = frozenset()
         self._unclear: tuple[object, bool] = ((), False)
+        self._gone: tuple[tuple[object, ...], tuple[RecordedInstallation, ...]] = ((), ())
 
     @property
     def is_keeper_unclear(self) -> bool:
@@ -311,6 +328,17 @@ class InstalledFeeds:
         return self._read[2]
 
     @property
+    def perhaps_gone(self) -> tuple[RecordedInstallation, ...]:
+        """Return what kymatui installed with workloads of which none exists; read again only if these changed."""
+        listed = frozenset(kind for kind in WORKLOADS if self._is_listed(WORKLOAD_FEEDS[kind]))
+        installations, workloads = self.installations, [self._feeds.objects(WORKLOAD_FEEDS[kind]) for kind in WORKLOADS]
+        compared = listed, *map(_Same, (installations, *workloads))
+        if compared != self._gone[0]:
+            existing = {_workload_name(raw) for objects in workloads for raw in objects} if installations else set()
+            self._gone = compared, tuple(entry for entry in installations if _lacks_workloads(entry, listed, existing))
+        return self._gone[1]
+
+    @property
     def leases(self) -> tuple[Object, ...] | None:
         """Return the Leases whose holder may live, None if they are not listed."""
         if not self._is_listed(_LEASE_FEED):
@@ -319,7 +347,7 @@ class InstalledFeeds:
         return tuple(raw for raw in objects if not is_dead(str((raw.get("spec") or {}).get("holderIdentity") or "")))
 
     def applied(self) -> dict[ObjectRef, tuple[Object, ...]]:
-        """Return the objects of unfinished installations by their records, as far as all of them are listed."""
+        """Return the objects of the followed installations by their records, as far as all of them are listed."""
         bodies = {}
         for record, (installation, names) in dict(self._parts).items():
             if all(map(self._is_listed, names)):
@@ -330,7 +358,9 @@ class InstalledFeeds:
         return bodies
 
     def arrange(self, namespaces: tuple[str, ...]) -> None:
-        """Follow the objects of unfinished runs, and Leases, in `namespaces` where not all may be listed.
+        """Follow the objects of unfinished and perhaps deleted installations, and Leases.
+
+        Leases are followed in `namespaces` where not all may be listed.
 
         The operator's Lease is followed where nothing else shows what works on the Kyma.
         """
@@ -344,7 +374,7 @@ class InstalledFeeds:
             name = f"metadata.name={OPERATOR_LEASE.name}"
             self._feeds.follow(_OPERATOR_FEED, _LEASES, only=OPERATOR_LEASE.namespace, fields=name)
         parts = {}
-        for installation in unfinished:
+        for installation in (*unfinished, *self.perhaps_gone):
             kinds = list(dict.fromkeys((ref.kind, ref.namespace) for ref in installation.refs))
             if installation.inventory is not None and len(kinds) <= _MOST:
                 parts[installation.record] = installation, tuple(dict.fromkeys(self._follow(installation, kinds)))

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kymatui.cli.cluster_options import add_contexts, add_fetching, add_option, add_output, uses_contexts
 from kymatui.cli.commands.modules.upgrade import find_installed_as, recorded_source
@@ -19,14 +22,17 @@ from kymatui.cli.options.direct_install import (
 from kymatui.cli.output.plan_changes import from_to
 from kymatui.cli.output.printing import document, markdown, paragraph, print_text, table
 from kymatui.domain.gitops import git_document, git_warnings
-from kymatui.domain.installed import SourceKind, is_local, source_of
+from kymatui.domain.installed import SourceKind, install_command, is_deleted_elsewhere, is_local, source_of
+from kymatui.domain.inventories import InventoryState
+from kymatui.domain.kyma.versions import same_version
 from kymatui.domain.modules.presence import UNFINISHED
 from kymatui.errors import RefusedError
 
 if TYPE_CHECKING:
     from kymatui.actions.modules.module_sources import ModuleSource
+    from kymatui.domain.catalog.rows import ModuleRow
     from kymatui.domain.inventories import Inventory
-    from kymatui.engine.apply.drift_check import DriftedField, ObjectDrift
+    from kymatui.engine.apply.drift_check import DriftedField, DriftReport, ObjectDrift
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -62,11 +68,13 @@ def _check(context: CommandContext) -> int:
     last = _pin_version(context, args)
     source, namespace = _recorded_file(context, last) or recorded_source(context, args.name)
     row = context.catalog.row(args.name)
-    unfinished = row.reason.text if row is not None and row.presence in UNFINISHED else ""
+    explained = row is not None and (row.presence in UNFINISHED or is_deleted_elsewhere(row.run))
+    unfinished = row.reason.text if row is not None and explained else ""
     presence = row.presence.value if row is not None else None
     request = install_request(context, args.name, source, namespace, Adoption.NEVER)
     report = check(install_intent(context.port, request), context.cluster, SystemClock())
     waiting = list(not_ready(report))
+    changed_by = _other_version(row, last, report)
     if args.output in ("json", "yaml"):
         differences = [_drift_json(drift, field) for drift in report.drifts for field in (drift.fields or (None,))]
         state: dict[str, Any] = {"installed": report.installed, "unfinished": report.plan.unfinished}
@@ -79,6 +87,7 @@ def _check(context: CommandContext) -> int:
                     **state,
                     "drift": differences,
                     "notReady": waiting,
+                    "otherVersion": None if changed_by is None else changed_by.document,
                     "git": [git_document(change) for change in report.plan.git],
                 },
                 args.output,
@@ -94,12 +103,12 @@ def _check(context: CommandContext) -> int:
         if report.installed and report.plan.unfinished and not unfinished:
             parts.append(_unfinished(last))
         parts += [unfinished] if unfinished else []
-        same = f"kymatui install {args.name}" if context.source.is_catalog else "the same install command"
-        options = f"--force{' --override-gitops' if report.plan.git else ''}"
-        mend = f"`{same} {options}` repairs it" if context.source.is_catalog else f"{same} with {options} repairs it"
+        parts += [changed_by.message] if changed_by is not None else []
         parts += [paragraph(f"warning: {text}", args.output) for text in git_warnings(report.plan.git)]
-        absent = _absent(args.name, same, in_catalog=context.source.is_catalog)
-        words = "matches its source" if report.consistent else f"differs from its source; {mend}"
+        in_catalog = context.source.is_catalog
+        absent = _absent(args.name, f"kymatui install {args.name}" if in_catalog else _SAME, in_catalog=in_catalog)
+        repair = "" if report.consistent else _repair(args, report, last if in_catalog else None)
+        words = f"differs from its source; {repair}" if repair else "matches its source"
         verdict = paragraph(f"{args.name} {words}", args.output) if report.installed else absent
         print_text("\n\n".join([*parts, *([] if unfinished and not report.installed else [verdict])]))
     return 0 if report.ready else RefusedError.exit_code
@@ -164,6 +173,46 @@ def _drift_json(drift: ObjectDrift, field: DriftedField | None) -> dict[str, Any
         "manager": (field.manager or None) if field is not None else None,
         "since": (field.since or None) if field is not None else None,
     }
+
+
+class OtherVersion(Struct, frozen=True):
+    """A running version that is not the recorded one, and the field managers that wrote it."""
+
+    name: str
+    recorded: str
+    running: str
+    managers: tuple[str, ...]
+
+    @property
+    def message(self) -> str:
+        who = " and ".join(self.managers) or "another tool"
+        adopt = f"kymatui adopt {self.name}"
+        return f"{who} changed {self.name} from {self.recorded} to {self.running}; `{adopt}` adopts that version"
+
+    @property
+    def document(self) -> dict[str, Any]:
+        return {"recorded": self.recorded, "running": self.running, "managers": list(self.managers)}
+
+
+def _other_version(row: ModuleRow | None, known: Inventory | None, report: DriftReport) -> OtherVersion | None:
+    if row is None or known is None or not known.version or known.state is not InventoryState.INSTALLED:
+        return None
+    if not row.installed or same_version(row.installed, known.version):
+        return None
+    fields = [field for drift in report.drifts if drift.ref == row.manager for field in drift.fields]
+    managers = tuple(sorted({field.manager for field in fields} - {""}))
+    return OtherVersion(row.name, known.version, row.installed, managers)
+
+
+_SAME: Final = "the same install command"
+
+
+def _repair(args: argparse.Namespace, report: DriftReport, known: Inventory | None) -> str:
+    """Return what repairs a difference: the recorded source once more, None for one of the options."""
+    options = f"--force{' --override-gitops' if report.plan.git else ''}"
+    if known is None:
+        return f"{_SAME} with {options} repairs it"
+    return f"`{install_command(replace(known, version=args.version or known.version))} {options}` repairs it"
 
 
 def _absent(name: str, install: str, *, in_catalog: bool) -> str:
