@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 from msgspec import Struct
 
 from kymatui.domain.kubernetes.json_reader import JsonReader
-from kymatui.domain.kubernetes.object_meta import field_managers, read_meta, read_ref
+from kymatui.domain.kubernetes.object_meta import LAST_APPLIED, field_managers, read_meta, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 
 GitChanges = tuple["GitChange", ...]
@@ -66,7 +66,7 @@ _NOT_AGAIN: Final = (
 _ARGO_TRACKING: Final = "argocd.argoproj.io/tracking-id"
 _ARGO_LABEL: Final = "app.kubernetes.io/instance"
 _ARGO_MANAGER: Final = "argocd-controller"
-_TOOLS_MARKS: Final = ("fluxcd.io/", "argocd.argoproj.io/", "kubectl.kubernetes.io/last-applied-configuration")
+_TOOLS_MARKS: Final = ("fluxcd.io/", "argocd.argoproj.io/", "applyset.kubernetes.io/", LAST_APPLIED)
 
 
 def git_source(raw: object) -> GitSource | None:
@@ -147,7 +147,12 @@ def repository_document(change: GitChange) -> dict[str, Any] | None:
     after = change.after
     if after is None or change.ref.kind.kind == "Secret":
         return None
-    metadata: Mapping[str, Any] = after.get("metadata") or {}
+    return {"apiVersion": change.ref.kind.api_version, "kind": change.ref.kind.kind} | plain_object(after)
+
+
+def plain_object(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an object without status, and without what the server and tools that apply objects wrote to it."""
+    metadata: Mapping[str, Any] = raw.get("metadata") or {}
     kept: dict[str, Any] = {key: metadata[key] for key in ("name", "namespace") if metadata.get(key)}
     for key in ("labels", "annotations"):
         own = {
@@ -156,8 +161,7 @@ def repository_document(change: GitChange) -> dict[str, Any] | None:
             if not any(mark in name for mark in _TOOLS_MARKS)
         }
         kept |= {key: own} if own else {}
-    content = {key: value for key, value in after.items() if key not in ("apiVersion", "kind", "metadata", "status")}
-    return {"apiVersion": change.ref.kind.api_version, "kind": change.ref.kind.kind, "metadata": kept, **content}
+    return {"metadata": kept, **{key: value for key, value in raw.items() if key not in ("metadata", "status")}}
 
 
 def git_document(change: GitChange) -> dict[str, Any]:

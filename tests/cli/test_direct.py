@@ -300,6 +300,40 @@ def test_what_another_tool_deleted_is_not_installed_and_installed_anew(run: Any,
     assert run("check", "registry-proxy")[1].startswith("registry-proxy is not installed by kymatui")
 
 
+def test_the_template_of_a_catalog_outside_is_left_for_other_tools(
+    run: Any, cluster: KubeCluster, tmp_path: Path
+) -> None:
+    for version in ("0.14.0", "0.15.0"):
+        body = _template(cluster, f"registry-proxy-{version}")
+        body["spec"]["version"] = f"{version}-outside"
+        body["metadata"] = {"name": f"registry-proxy-{version}-outside", "namespace": "elsewhere"}
+        (tmp_path / f"{version}.yaml").write_text(yaml.safe_dump(body))
+    outside = ("registry-proxy", "--catalog", str(tmp_path))
+    for words, reason in (
+        (("install", *outside, "--template", "kyma-system"), "lifecycle-manager deletes ModuleTemplates of others"),
+        (("install", "web", "--chart", str(tmp_path), "--template", "default"), "needs a module of the catalog"),
+    ):
+        status, _, err = run(*words)
+        assert (status, reason in err) == (64, True), err
+    first = ("install", *outside, "--version", "0.14.0-outside", "--template", "default", "--yes", "--no-wait")
+    assert run(*first)[0] == 0
+
+    def templates() -> set[tuple[str, str]]:
+        metas = [one["metadata"] for one in cluster.list(TEMPLATE) if one["metadata"]["name"].endswith("-outside")]
+        return {(meta["namespace"], meta["name"]) for meta in metas}
+
+    assert templates() == {("default", "registry-proxy-0.14.0-outside")}
+    out = run("check", "registry-proxy")[1]
+    assert "registry-proxy matches its source" in out, "by the template that is there"
+    assert "changed registry-proxy from" not in out, "an image's tag is no change"
+    status, _, err = run("upgrade", *outside, "--version", "0.15.0-outside", "--yes", "--no-wait")
+    assert (status, "ModuleTemplate default/registry-proxy-0.14.0-outside" in err) == (0, True), err
+    assert templates() == {("default", "registry-proxy-0.15.0-outside")}, "it follows the installed version"
+    status, out, err = run("delete", "registry-proxy", "--yes", "--no-backup")
+    assert (status, templates()) == (0, set()), err
+    assert "ModuleTemplate" not in run("install", "registry-proxy", "--template", "default", "--dry-run")[1]
+
+
 @pytest.fixture
 def by_kubectl(run: Any, cluster: KubeCluster) -> Iterator[list[ObjectRef]]:
     """registry-proxy 0.14.0 as kubectl applies its manifest."""

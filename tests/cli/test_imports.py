@@ -44,16 +44,17 @@ NEEDLESS = {
 # How far a first connection is: one module and 2 KiB.
 # What a command waits for, in which context: 2 to 4 KiB.
 # Failed TLS handshakes in words, and drift without Deployments: 2 KiB. What blocks a deletion: 1 KiB.
+# What another tool deleted is told apart from what is broken: 4 KiB.
 BUDGETS = {  # modules that are not of Python itself, and KiB of our source
     ("--version",): (28, 77),
     ("--help",): (29, 96),
-    ("catalog",): (230, 1022),
-    ("catalog", "-o", "json"): (230, 1022),
-    ("module", "keda"): (243, 989),
-    ("checks", "keda"): (248, 1032),
-    ("drift",): (230, 1014),
-    ("events", "keda"): (233, 1032),
-    ("audit",): (262, 1226),
+    ("catalog",): (230, 1026),
+    ("catalog", "-o", "json"): (230, 1026),
+    ("module", "keda"): (243, 993),
+    ("checks", "keda"): (248, 1036),
+    ("drift",): (230, 1018),
+    ("events", "keda"): (233, 1036),
+    ("audit",): (262, 1230),
 }
 
 

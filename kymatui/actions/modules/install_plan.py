@@ -6,7 +6,7 @@ Nothing is written.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from enum import Enum
 from threading import Event
@@ -22,8 +22,11 @@ from kymatui.actions.modules.signatures import SignatureOptions, read_trust, ref
 from kymatui.actions.unknown_names import unknown_module
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.rows import Catalog
+from kymatui.domain.gitops import plain_object
+from kymatui.domain.installed import read_installations
 from kymatui.domain.kubernetes.refs import GroupVersionKind
-from kymatui.domain.kyma.kymas import Policy
+from kymatui.domain.kyma.kymas import KYMA_NAMESPACE, Policy
+from kymatui.domain.kyma.module_templates import ModuleTemplate
 from kymatui.domain.kyma.template_index import TemplateIndex
 from kymatui.domain.kyma.versions import same_version
 from kymatui.domain.modules.presence import Presence
@@ -41,6 +44,7 @@ from kymatui.engine.apply import planner
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.cluster.ports import Blobs, Cluster
 from kymatui.engine.cluster.read_once import read_once
+from kymatui.engine.inventory.ownership_marks import bundle_owner
 from kymatui.engine.inventory.release_store import interrupted_values
 from kymatui.engine.jobs.journal import Journal
 from kymatui.engine.jobs.run import Progress, Run, RunLimits, SystemClock
@@ -66,6 +70,7 @@ class InstallRequest(Struct, frozen=True):
     namespace   "" where the source says it; for charts and files the session's
     document    the default resource, or the values of a chart; None: as the source has it
     direct      install even if lifecycle-manager could manage it
+    template    namespace that gets the module's ModuleTemplate, for tools that find modules by it; "": none
     signers     whose signature is asked for; None: nobody's
     """
 
@@ -83,6 +88,7 @@ class InstallRequest(Struct, frozen=True):
     allow_downgrade: bool = False
     signers: SignatureOptions | None = None
     backup: bool = True
+    template: str = ""
 
 
 class InstallPort(Protocol):
@@ -247,6 +253,8 @@ def _bundle(
     port: InstallPort, request: InstallRequest, cluster: Cluster
 ) -> tuple[Bundle, tuple[GroupVersionKind, ...]]:
     name, source, signers = request.module, request.source, request.signers
+    if request.template:
+        _refuse_template(request)
     if source.is_catalog or source.component is not None:
         _refuse_chart_options(source)
     if source.component is not None:
@@ -275,7 +283,37 @@ def _bundle(
         bundle = _signed(port, templates, choice, signers)
     else:
         bundle = catalog_bundle(choice, port.blobs)
-    return _with_document(bundle, request), choice.template.associated
+    bundle = _with_document(bundle, request)
+    namespace = _template_namespace(port, request, bundle, choice.template)
+    if namespace:
+        bundle = replace(bundle, objects=(*bundle.objects, _template_copy(choice.template, namespace)))
+    return bundle, choice.template.associated
+
+
+def _refuse_template(request: InstallRequest) -> None:
+    if not request.source.is_catalog:
+        raise UsageError("--template needs a module of the catalog", hint="only the catalog has ModuleTemplates")
+    if request.template == KYMA_NAMESPACE:
+        text = f"lifecycle-manager deletes ModuleTemplates of others from {KYMA_NAMESPACE}"
+        raise UsageError(text, hint="choose another namespace, such as default")
+
+
+def _template_namespace(port: InstallPort, request: InstallRequest, bundle: Bundle, template: ModuleTemplate) -> str:
+    """Return where the module's template is created, "" if nowhere: as requested, else where kymatui left one before.
+
+    One that another client created there stays that client's.
+    """
+    records = read_installations(port.snapshot().inventories, ())
+    items = (record.inventory.items for record in records if record.inventory and record.owner == bundle_owner(bundle))
+    own = [item.ref.namespace for listed in items for item in listed if item.ref.kind.kind == "ModuleTemplate"]
+    namespace = request.template or next(iter(own), "")
+    is_there = not template.outside and template.meta.namespace == namespace
+    return "" if is_there and namespace not in own else namespace
+
+
+def _template_copy(template: ModuleTemplate, namespace: str) -> Mapping[str, Any]:
+    copy = plain_object(template.raw)
+    return {**copy, "metadata": {**copy["metadata"], "namespace": namespace}}
 
 
 def _signed(port: InstallPort, templates: TemplateIndex, choice: InstallChoice, signers: SignatureOptions) -> Bundle:

@@ -106,6 +106,8 @@ def add_intent(parser: argparse.ArgumentParser) -> None:
     add_option(
         group, "--no-prune", "keep objects that the new version no longer has", dest="prune", action="store_false"
     )
+    text = "also create its ModuleTemplate there, so that kyma CLI and the dashboard list the module, e.g. default"
+    add_option(group, "--template NAMESPACE", text, default="")
     options = {
         "--prune-definitions": "also delete CRDs that the new version no longer has, with all their objects",
         "--prune-namespaces": "also delete namespaces that the new version no longer has, with all their objects",
@@ -275,6 +277,7 @@ def install_request(
         allow_downgrade=getattr(args, "allow_downgrade", False),
         signers=context.signers,
         backup=not getattr(args, "no_backup", False),
+        template=getattr(args, "template", ""),
     )
 
 

@@ -45,7 +45,7 @@ _UNINSTALLS: Final = {"cascade": _FLAG, "accept_unknown": _FLAG, "no_backup": _F
 _PACE: Final = {"canaries": OptionForm.NUMBER, "at_once": OptionForm.NUMBER}
 _EDITS: Final = {**_UNINSTALLS, **_PACE}
 _INSTALLS: Final = {
-    **dict.fromkeys(("version", "policy", "signature", "issuer", "registry", "namespace"), _TEXT),
+    **dict.fromkeys(("version", "policy", "signature", "issuer", "registry", "namespace", "template"), _TEXT),
     **dict.fromkeys(("file", "chart", "kustomize", "component", "repo"), _ADDRESS),
     **dict.fromkeys(("devel", "direct", "force", "no_backup", "allow_downgrade", "verify", "all"), _FLAG),
     **dict.fromkeys(

@@ -185,7 +185,7 @@ class OtherVersion(Struct, frozen=True):
 
     @property
     def message(self) -> str:
-        who = " and ".join(self.managers) or "another tool"
+        who = " and ".join(self.managers)
         adopt = f"kymatui adopt {self.name}"
         return f"{who} changed {self.name} from {self.recorded} to {self.running}; `{adopt}` adopts that version"
 
@@ -195,13 +195,14 @@ class OtherVersion(Struct, frozen=True):
 
 
 def _other_version(row: ModuleRow | None, known: Inventory | None, report: DriftReport) -> OtherVersion | None:
+    """Return the version that another tool installed; an image tag may differ from the version without any."""
     if row is None or known is None or not known.version or known.state is not InventoryState.INSTALLED:
         return None
     if not row.installed or same_version(row.installed, known.version):
         return None
     fields = [field for drift in report.drifts if drift.ref == row.manager for field in drift.fields]
     managers = tuple(sorted({field.manager for field in fields} - {""}))
-    return OtherVersion(row.name, known.version, row.installed, managers)
+    return OtherVersion(row.name, known.version, row.installed, managers) if managers else None
 
 
 _SAME: Final = "the same install command"
