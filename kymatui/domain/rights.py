@@ -101,12 +101,16 @@ class ActionNeeds(Struct, frozen=True):
     lists          kinds of Kyma that it cannot work without, in the namespace of the Kyma
     cluster_lists  other kinds ("plural.group") whose lists it needs, in the whole cluster
     edits_kyma     whether it patches the Kyma
+    edits_cr       whether it patches or creates the module CR
+    reads_logs     whether it reads the logs of the module's manager
     is_planned     whether its plan says what else it needs
     """
 
     lists: tuple[str, ...] = ()
     cluster_lists: tuple[str, ...] = ()
     edits_kyma: bool = False
+    edits_cr: bool = False
+    reads_logs: bool = False
     is_planned: bool = True
 
 
@@ -132,6 +136,8 @@ ACTIONS: Final[Mapping[str, ActionNeeds]] = {
         cluster_lists=(*_DIRECT.cluster_lists, "manifests.operator.kyma-project.io", _CRDS),
     ),
     "restore": ActionNeeds(),
+    "edit": ActionNeeds(_NAMING, edits_cr=True, is_planned=False),
+    "logs": ActionNeeds(("moduletemplates",), cluster_lists=_WORKLOADS, reads_logs=True, is_planned=False),
 }
 """The actions whose permissions are known, by their command."""
 

@@ -164,7 +164,7 @@ def test_pods_that_may_not_be_listed_are_an_error(
             cluster.delete(ObjectRef(GroupVersionKind.of(RBAC, kind), "", "no-pods"))
     assert (status, out) == (1, "")
     assert "cannot find the Pods of keda: forbidden" in told
-    assert "pods/log" in told
+    assert "`kymatui rights logs keda` prints the Role that allows it" in told
 
 
 def test_following_prints_new_lines_and_those_of_new_pods(two_clusters: Path, cluster: Cluster) -> None:

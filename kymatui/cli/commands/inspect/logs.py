@@ -20,6 +20,7 @@ from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.logs.log_lines import format_line
 from kymatui.domain.logs.log_query import LogOptions
 from kymatui.domain.logs.log_sources import LogSource, ModuleLogs, choose_sources, find_logs, log_roots
+from kymatui.domain.rights import role_hint
 from kymatui.domain.snapshot.missing_lists import ListGap, UnknownFact
 from kymatui.domain.snapshot.object_index import ObjectIndex, index_objects
 from kymatui.domain.snapshot.snapshots import ReadCache
@@ -157,7 +158,7 @@ class _ChosenLogs:
 
 def _unlisted(gap: UnknownFact, name: str, timeout: float) -> KymatuiError:
     if gap.gap is ListGap.FORBIDDEN:
-        hint = "request the permission to list and watch Pods and ReplicaSets, and to get pods/log"
+        hint = role_hint("logs", name)
         return ForbiddenError(f"cannot find the Pods of {name}: {gap}", hint=hint, status=403)
     if gap.gap is ListGap.LOADING:
         return UnreachableError(

@@ -20,8 +20,10 @@ from msgspec.structs import replace
 from kymatui.actions.roles import ScopedRequest, by_namespace, granted_requests, role_name, user_of
 from kymatui.cli.cluster_options import add_cluster_options, add_option, add_output
 from kymatui.cli.options.direct_install import FORMATS
+from kymatui.cli.options.reading import row_of
 from kymatui.cli.output.printing import document, markdown, paragraph, print_text, table
 from kymatui.cli.session_arguments import open_configured_session, session_options_of
+from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
@@ -184,6 +186,27 @@ def _own_needs(args: argparse.Namespace, session: CatalogSession) -> Iterator[Sc
         plural, _, group = KYMA_FEED.partition(".")
         for verb in ("get", "patch"):
             yield namespace, GrantedRequest(group, plural, verb, kymas[0].name if kymas else "default")
+    if needs.edits_cr or needs.reads_logs:
+        yield from _module_needs(args, session)
+
+
+def _module_needs(args: argparse.Namespace, session: CatalogSession) -> Iterator[ScopedRequest]:
+    """Yield what an action needs of the objects of one module: its CRs, or the Pods of its manager."""
+    snapshot = session.snapshot()
+    row = row_of(build_catalog(snapshot, snapshot.taken_at), args.arguments[0] if args.arguments else "")
+    if ACTIONS[args.action].reads_logs:
+        namespace = row.manager.namespace if row.manager is not None else ""
+        for group, plural in (("", "pods"), ("apps", "replicasets")):
+            yield from ((namespace, GrantedRequest(group, plural, verb)) for verb in LIST_VERBS)
+        yield namespace, GrantedRequest("", "pods/log", "get")
+        return
+    refs = [read_ref(row.new_cr)] if row.new_cr is not None else [checked.resource for checked in row.checked]
+    for ref in refs:
+        served = session.cluster.kind(ref.kind)
+        plural = served.resource if served is not None else ""
+        yield from _list_needs(f"{plural}.{ref.kind.group}")
+        for verb in ("create",) if row.new_cr is not None else ("get", "patch"):
+            yield ref.namespace, GrantedRequest(ref.kind.group, plural, verb, "" if verb == "create" else ref.name)
 
 
 def _catalog_needs(feeds: Iterable[str], *, secrets: bool) -> Iterator[ScopedRequest]:

@@ -28,7 +28,9 @@ from kymatui.cli.output.plan_changes import from_to, plan_document, plan_text
 from kymatui.cli.output.printing import markdown, paragraph, print_line, print_text, table
 from kymatui.domain.gitops import git_changes
 from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.plans.direct_install import unknown_lists
 from kymatui.domain.plans.plan_preview import summarize_actions
+from kymatui.domain.rights import role_hint
 from kymatui.errors import (
     ForbiddenError,
     NotFoundError,
@@ -110,8 +112,11 @@ class _Edit:
         """Raise ForbiddenError before anything is rewritten in vain."""
         name = ref.name if verb == "patch" else ""
         if not self._args.dry_run and not self._cluster.allowed(verb, ref.kind, ref.namespace, name):
-            hint = "--dry-run prints the plan"
-            raise ForbiddenError(f"you may not {verb} {ref} in {self._place.session.name}", hint=hint, status=403)
+            refused = f"you may not {verb} {ref} in {self._place.session.name}"
+            raise ForbiddenError(refused, hint=self._role_hint(), status=403)
+
+    def _role_hint(self) -> str:
+        return role_hint("edit", self._args.name) if self._args.name else role_hint()
 
     def _apply(self, edit: ObjectEdit) -> int:
         refusal = self._git.refusal(edit.ref.name, edit.git)
@@ -142,7 +147,10 @@ class _Edit:
                 raise RefusedError(refusal, hint="use --remote RUNTIME")
             return catalog.kyma.ref
         row = catalog.row(self._args.name)
-        assert row is not None, "the name was checked"
+        if row is None:
+            lists = ", ".join(f"{kind} ({why})" for kind, why in unknown_lists(self._place.session.snapshot().feeds))
+            refused = f"it is unknown whether {catalog.cluster} has the module {self._args.name}: {lists}"
+            raise ForbiddenError(refused, hint=self._role_hint(), status=403)
         return self._module_cr(row)
 
     def _module_cr(self, row: ModuleRow) -> ObjectRef:
