@@ -30,6 +30,24 @@ RESOURCE_POLICY: Final = "helm.sh/resource-policy"
 _LONGEST_VALUE: Final = 40  # characters of an unknown value in a message
 
 
+KYMA_CLI_MANAGER: Final = "cli"
+DASHBOARD_MANAGER: Final = "unknown"  # what the server calls a client without a name, as the dashboard is
+TOOL_MANAGERS: Final = {
+    KYMA_CLI_MANAGER: "kyma CLI",
+    DASHBOARD_MANAGER: "the dashboard",
+    "kustomize-controller": "Flux",
+    "argocd-controller": "Argo CD",
+    **dict.fromkeys(("kubectl-client-side-apply", "kubectl", "kubectl-create", "kubectl-replace"), "kubectl"),
+}
+"""The tools that write whole objects and keep no record, by field manager; edits of kubectl have other managers."""
+
+
+def applying_tool(raw: object) -> str:
+    """Return the tool without records that wrote an object, by its field managers; "" for none of them."""
+    managers = field_managers(raw)
+    return next((tool for manager, tool in TOOL_MANAGERS.items() if manager in managers), "")
+
+
 class OwnerKind(StrEnum):
     """The installers that mark their objects."""
 

@@ -339,6 +339,33 @@ def test_what_is_not_listed_is_not_deleted() -> None:
     assert row(inventory()).presence is not Presence.NOT_INSTALLED
 
 
+TOOLS = [
+    ("cli", "kyma CLI"),
+    ("unknown", "the dashboard"),
+    ("kubectl", "kubectl"),
+    ("kubectl-client-side-apply", "kubectl"),
+    ("kustomize-controller", "Flux"),
+    ("argocd-controller", "Argo CD"),
+    ("kubectl-edit", ""),  # an edit is no installation
+    ("kube-controller-manager", ""),
+]
+
+
+@pytest.mark.parametrize(("manager", "tool"), TOOLS)
+def test_a_tool_without_records_is_named_by_what_it_wrote(manager: str, tool: str) -> None:
+    raw = deployment("gate", "1.0.0")
+    raw["metadata"]["managedFields"] = [{"manager": manager, "operation": "Apply", "fieldsV1": {}}]
+    shown = {"templates": [community_template("gate", "1.0.0")], "workloads": [raw]}
+    gate = row(**shown)
+    assert (gate.manager is not None, gate.installed_by) == (True, tool)
+    assert row_json(gate)["installedBy"] == (tool or None)
+    recorded = row(inventory(), **shown)
+    assert recorded.installed_by == "kymatui", "a record says more"
+    report = audit(world(**shown), NOW, inspection=Inspection(sets=frozenset(), releases=frozenset()))
+    (text,) = (one.message for one in report.findings if one.rule.id == "module.unrecorded")
+    assert (f", which {tool} installed, is running" in text) is bool(tool)
+
+
 def test_the_state_is_that_of_the_worst_workload() -> None:
     found = inventory()
     broken = {**workload(found), "status": {"conditions": [{"type": "Available", "status": "False"}]}}

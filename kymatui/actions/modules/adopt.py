@@ -11,8 +11,8 @@ from kymatui.domain.kubernetes.managed_fields import content_writers
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
 from kymatui.domain.kyma.versions import newest_above
+from kymatui.domain.ownership import DASHBOARD_MANAGER, KYMA_CLI_MANAGER
 from kymatui.domain.plans.direct_install import adoptable_row, choose_template
-from kymatui.engine.inventory.ownership_marks import DASHBOARD_MANAGER, KYMA_CLI_MANAGER
 from kymatui.errors import KymatuiError, RefusedError
 
 if TYPE_CHECKING:

@@ -86,7 +86,8 @@ def _unrecorded(case: AuditInput) -> Iterator[AuditFinding]:
     marked = {read_ref(raw) for raw in case.snapshot.workloads if _set(raw) or _release(raw)}
     for row in case.catalog.rows:
         if _runs_by_itself(row) and row.name not in known and row.manager not in marked:
-            words = f"{row.manager} is running, and no Kyma, Manifest, kymatui inventory or Helm release lists it"
+            by = f", which {row.applied_by} installed," if row.applied_by else ""
+            words = f"{row.manager}{by} is running, and no Kyma, Manifest, kymatui inventory or Helm release lists it"
             yield AuditFinding(UNRECORDED, words, row.name, str(row.manager), actor=Actor.YOU)
 
 

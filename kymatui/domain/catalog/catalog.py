@@ -47,6 +47,7 @@ from kymatui.domain.modules.pod_failures import PodFailure, find_pod_failure
 from kymatui.domain.modules.presence import ManagerVisibility, Presence, determine_presence
 from kymatui.domain.modules.readiness import Readiness, check_readiness
 from kymatui.domain.modules.risks import find_risks, kyma_error_advice, kyma_error_words
+from kymatui.domain.ownership import applying_tool
 from kymatui.domain.snapshot.cluster_index import (
     CATALOG_FEEDS,
     INVENTORY_FEED,
@@ -333,6 +334,7 @@ def _finished(
         run=subject.run,
         workloads=subject.workloads,
         new_cr=_new_cr(subject, world) if presence is Presence.NOT_CONFIGURED else None,
+        applied_by=applying_tool(subject.manager.workload),
     )
 
 

@@ -407,7 +407,7 @@ MODULE_FIELDS: Final[Mapping[str, JsonField[ModuleRow]]] = {
         lambda row: actor_json(row.actor),
     ),
     "installedBy": JsonField(
-        _text("lifecycle-manager, kymatui, helm, flux, or another client of Helm; null without", null=True),
+        _text("who installed it: lifecycle-manager, kymatui, helm, kyma CLI, kubectl …; null if unknown", null=True),
         lambda row: row.installed_by or None,
     ),
     "installation": JsonField(

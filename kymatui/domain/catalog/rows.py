@@ -151,7 +151,8 @@ class ModuleRow(Struct, frozen=True):
     is the job on this module that a machine's journal says was interrupted, such as "deletion"; "" for none.
     `shown` is the template that describes the module: what the Kyma requests, else what is installed, else the newest.
     `installation` is the record of kymatui or helm in the cluster, `run` its state, and `workloads` are those with its
-    marks. `new_cr` is the module CR to create where an installed module has none.
+    marks. `new_cr` is the module CR to create where an installed module has none. `applied_by` is the tool without
+    records, such as kubectl, that wrote the module's manager.
     """
 
     name: str
@@ -191,6 +192,7 @@ class ModuleRow(Struct, frozen=True):
     run: InstallationRun | None = None
     workloads: tuple[ObjectRef, ...] = ()
     new_cr: Mapping[str, Any] | None = None
+    applied_by: str = ""
 
     @property
     def source_kind(self) -> str:
@@ -200,12 +202,12 @@ class ModuleRow(Struct, frozen=True):
 
     @property
     def installed_by(self) -> str:
-        """Return who installed it and keeps it up to date, "" if nothing is installed or no record says so."""
+        """Return who installed it, "" if nothing is installed or neither records nor its objects say so."""
         if self.presence is Presence.NOT_INSTALLED:
             return ""
         if self.managed or self.manifest is not None:
             return self.keeper.value
-        return self.installation.installer if self.installation is not None else ""
+        return self.installation.installer if self.installation is not None else self.applied_by
 
     @property
     def sources(self) -> tuple[str, ...]:

@@ -149,7 +149,7 @@ class DeletionState(Struct, frozen=True):
     @property
     def managed_by_words(self) -> str:
         """Return who manages the module, as a phrase."""
-        if self.managed_by is ManagedBy.DIRECT and self.installer:
+        if self.managed_by in (ManagedBy.DIRECT, ManagedBy.SOMEBODY) and self.installer:
             return f"managed by {self.installer}"
         return with_keeper(self.managed_by.message, self.keeper)
 

@@ -15,6 +15,7 @@ from kymatui.domain.ownership import (
     ANNOTATIONS_OWNED_BY,
     LABEL_PART_OF,
     LIFECYCLE_APPLIER,
+    TOOL_MANAGERS,
     Owner,
     OwnerKind,
     applying_keeper,
@@ -31,14 +32,7 @@ if TYPE_CHECKING:
 LABEL_APPLYSET: Final = "applyset.kubernetes.io/id"
 LABEL_HELM: Final = "app.kubernetes.io/managed-by"
 HELM_MANAGER: Final = "helm"
-KUBECTL_MANAGERS: Final = frozenset({"kubectl-client-side-apply", "kubectl", "kubectl-create", "kubectl-replace"})
-"""kubectl's field managers for whole objects; its edits and patches use other names."""
-KYMA_CLI_MANAGER: Final = "cli"
-DASHBOARD_MANAGER: Final = "unknown"  # what the server calls a client without a name, as the dashboard is
-_GIT_MANAGERS: Final = frozenset({"kustomize-controller", "argocd-controller"})
-ADOPTED_MANAGERS: Final = (
-    KUBECTL_MANAGERS | _GIT_MANAGERS | {KYMA_CLI_MANAGER, DASHBOARD_MANAGER, LIFECYCLE_APPLIER, OPERATOR_FIELD_MANAGER}
-)
+ADOPTED_MANAGERS: Final = frozenset({*TOOL_MANAGERS, LIFECYCLE_APPLIER, OPERATOR_FIELD_MANAGER})
 """The field managers whose fields kymatui takes over in an adoption; what Git applies is released there before."""
 
 
