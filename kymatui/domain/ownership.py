@@ -43,9 +43,9 @@ TOOL_MANAGERS: Final = {
 
 
 def applying_tool(raw: object) -> str:
-    """Return the tool without records that wrote an object, by its field managers; "" for none of them."""
-    managers = field_managers(raw)
-    return next((tool for manager, tool in TOOL_MANAGERS.items() if manager in managers), "")
+    """Return the tool that wrote an object, by its field managers; "" if none of the known ones did."""
+    managers, tools = field_managers(raw), {**TOOL_MANAGERS, "helm": "helm"}
+    return next((tool for manager, tool in tools.items() if manager in managers), "")
 
 
 class OwnerKind(StrEnum):

@@ -355,7 +355,7 @@ TOOLS = [
 def test_a_tool_without_records_is_named_by_what_it_wrote(manager: str, tool: str) -> None:
     raw = deployment("gate", "1.0.0")
     raw["metadata"]["managedFields"] = [{"manager": manager, "operation": "Apply", "fieldsV1": {}}]
-    shown = {"templates": [community_template("gate", "1.0.0")], "workloads": [raw]}
+    shown: dict[str, Any] = {"templates": [community_template("gate", "1.0.0")], "workloads": [raw]}
     gate = row(**shown)
     assert (gate.manager is not None, gate.installed_by) == (True, tool)
     assert row_json(gate)["installedBy"] == (tool or None)
