@@ -394,7 +394,7 @@ class Planner:
         if not self._intent.adopt or not live or preview.action is Action.SAME or not is_foreign:
             return ""
         others = sorted(content_writers(live) - {self._manager})
-        return f"owner: {', '.join(others) or 'unknown'} → kymatui"
+        return f"owner: {', '.join(others) or 'not recorded'} → kymatui"
 
     def _has_run(self) -> bool:
         """Return whether this bundle was completely installed."""
