@@ -5,7 +5,7 @@ The first paint, the configuration and the help need titles only, so that cells 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -18,11 +18,13 @@ if TYPE_CHECKING:
 CatalogColumn: TypeAlias = "ListColumn[CatalogEntry]"
 
 
-def _column(
-    name: str, title: str, width: int = 0, *, help: str = "", json: Iterable[str] = (), **layout: Any
-) -> CatalogColumn:
-    fields = {key: partial(_field, key) for key in json}
+def _column(name: str, width: int, help: str, json: str = "", *, title: str = "", **layout: Any) -> CatalogColumn:
+    """Return a column; `json` has the keys of a module's document that hold its value."""
+    title, fields = title or name.upper().replace("-", " "), {key: partial(_field, key) for key in json.split()}
     return ListColumn(name, title, width, cell=partial(_cell, name), help=help, json=fields, **layout)
+
+
+_rare = partial(_column, priority=7, wide=True)
 
 
 def _cell(name: str, entry: CatalogEntry) -> Cell:
@@ -39,110 +41,45 @@ def _field(key: str, entry: CatalogEntry) -> Any:
 
 # On 60 columns DRIFT says what DESIRED does, and has to be read in full.
 COLUMNS: Final = (
-    _column("name", "NAME", 20, flex=3, help="the module", json=["name"]),
+    _column("name", 20, "the module", "name", flex=3),
     _column(
         "source",
-        "SOURCE",
         6,
+        "which catalog it comes from; mandatory, beta, internal",
+        "origin mandatory beta internal",
         priority=5,
-        help="which catalog it comes from; mandatory, beta, internal",
-        json=["origin", "mandatory", "beta", "internal"],
     ),
-    _column(
-        "channel",
-        "CHANNEL",
-        9,
-        flex=1,
-        priority=2,
-        help="the channel that applies to it",
-        json=["channel", "channelSource"],
-    ),
-    _column("installed", "INSTALLED", 9, help="the running version", json=["installed", "installedSource"]),
-    _column("desired", "DESIRED", 8, priority=1, help="the expected version", json=["desired"]),
-    _column("newest", "NEWEST", 8, priority=4, help="the newest release (a pre-release if none)", json=["newest"]),
-    _column(
-        "drift", "DRIFT", 18, flex=1, help="the distance between the running and the expected version", json=["drift"]
-    ),
-    _column("state", "STATE", 15, flex=1, help="the module's state", json=["state"]),
-    _column(
-        "presence",
-        "PRESENCE",
-        14,
-        priority=7,
-        help="whether it is installed, and by which owner; not shown at start",
-        json=["presence"],
-        wide=True,
-    ),
+    _column("channel", 9, "the channel that applies to it", "channel channelSource", flex=1, priority=2),
+    _column("installed", 9, "the running version", "installed installedSource"),
+    _column("desired", 8, "the expected version", "desired", priority=1),
+    _column("newest", 8, "the newest release (a pre-release if none)", "newest", priority=4),
+    _column("drift", 18, "the distance between the running and the expected version", "drift", flex=1),
+    _column("state", 15, "the module's state", "state", flex=1),
+    _rare("presence", 14, "whether it is installed, and by which owner; not shown at start", "presence"),
     _column(
         "checks",
-        "CHECKS",
         7,
+        "what decided the state: rules that match (2/4 of customStateCheck), manager, status",
+        "stateSource checks",
         priority=3,
-        help="what decided the state: rules that match (2/4 of customStateCheck), manager, status",
-        json=["stateSource", "checks"],
         also=("DECIDED BY",),
         wide=True,
     ),
-    _column(
-        "tags",
-        "TAGS",
-        9,
-        priority=7,
-        help="managed, mandatory, beta, internal; not shown at start",
-        json=["managed", "mandatory", "beta", "internal"],
-        wide=True,
-    ),
-    _column("age", "AGE", 4, priority=6, right=True, help="how long it has been in the cluster", wide=True),
-    _column(
-        "manager",
-        "MANAGER",
-        20,
-        flex=2,
-        priority=7,
-        help="the workload that runs its manager; not shown at start",
-        wide=True,
-    ),
-    _column("signed", "SIGNED", 8, priority=4, help="whether its component is signed; not shown at start"),
-    _column(
+    _rare("tags", 9, "managed, mandatory, beta, internal; not shown at start", "managed mandatory beta internal"),
+    _column("age", 4, "how long it has been in the cluster", priority=6, right=True, wide=True),
+    _rare("manager", 20, "the workload that runs its manager; not shown at start", flex=2),
+    _column("signed", 8, "whether its component is signed; not shown at start", priority=4),
+    _rare(
         "reason",
-        "REASON",
         30,
+        "why it is in this state; on terminals of 160 columns and more",
+        "reason cause effect blockedBy advice adviceKind command",
         flex=4,
-        priority=7,
-        help="why it is in this state; on terminals of 160 columns and more",
-        json=["reason", "cause", "effect", "blockedBy", "advice", "adviceKind", "command"],
-        wide=True,
     ),
-    _column("actor", "WHO ACTS", 12, priority=7, help="who acts next; not shown at start", json=["actor"], wide=True),
-    _column(
-        "channels",
-        "CHANNELS",
-        16,
-        flex=2,
-        priority=7,
-        help="its version in each channel; not shown at start",
-        json=["channels"],
-        wide=True,
-    ),
-    _column(
-        "by",
-        "BY",
-        12,
-        priority=7,
-        help="who installed it and keeps it up to date; not shown at start",
-        json=["installedBy"],
-        wide=True,
-    ),
-    _column(
-        "from",
-        "FROM",
-        16,
-        flex=2,
-        priority=7,
-        help="the address that it was installed or fetched from; not shown at start",
-        json=["installation"],
-        wide=True,
-    ),
+    _rare("actor", 12, "who acts next; not shown at start", "actor", title="WHO ACTS"),
+    _rare("channels", 16, "its version in each channel; not shown at start", "channels", flex=2),
+    _rare("by", 12, "who installed it and keeps it up to date; not shown at start", "installedBy"),
+    _rare("from", 16, "the address that it was installed or fetched from; not shown at start", "installation", flex=2),
 )
 START_COLUMNS: Final = tuple(
     column.id
@@ -151,21 +88,21 @@ START_COLUMNS: Final = tuple(
 )
 """The columns of the screen without a choice: "signed" sends requests to registries, the others are wide or rare."""
 COLUMN_NAMES: Final = tuple(column.id for column in COLUMNS)
-OFFERED: Final = _column("offered", "OFFERED", 8, flex=1, help="the version of the channel; only in its view")
+OFFERED: Final = _column("offered", 8, "the version of the channel; only in its view", flex=1)
 REMOTE_COLUMNS: Final = (
     *pick(COLUMNS, "name", "channel", "installed", "desired", "drift", "state"),
-    _column("kyma", "KYMA", help="the state that the Kyma reports"),
-    _column("manifest", "MANIFEST", help="the state that the Manifest reports"),
-    _column("resource", "MODULE CR", help="the state of the module CR"),
-    _column("workload", "MANAGER", help="the state of the module's manager"),
+    _column("kyma", 0, "the state that the Kyma reports"),
+    _column("manifest", 0, "the state that the Manifest reports"),
+    _column("resource", 0, "the state of the module CR", title="MODULE CR"),
+    _column("workload", 0, "the state of the module's manager", title="MANAGER"),
     *pick(COLUMNS, "tags", "reason"),
-    _column("manifest-name", "MANIFEST NAME", help="the Manifest on the control plane", wide=True),
-    _column("conditions", "MANIFEST CONDITIONS", help="the conditions of the Manifest", wide=True),
+    _column("manifest-name", 0, "the Manifest on the control plane", wide=True),
+    _column("conditions", 0, "the conditions of the Manifest", title="MANIFEST CONDITIONS", wide=True),
 )
 """A runtime's catalog: who reports what of each module."""
 DRIFT_COLUMNS: Final = (
     *pick(COLUMNS, "name", "installed", "desired"),
-    _column("explained-drift", "DRIFT", help="the distance, or why it is unknown"),
+    _column("explained-drift", 0, "the distance, or why it is unknown", title="DRIFT"),
     *pick(COLUMNS, "actor"),
 )
 
