@@ -71,6 +71,16 @@ def open_configured_session(options: SessionOptions, settings: Settings, *, once
     return session
 
 
+def open_chosen(
+    args: argparse.Namespace, *, read_only: bool = False, elsewhere: bool = False, once: bool = False
+) -> PairSession | CatalogSession:
+    """Open the session of a command line: of one cluster, or with `--remote` of a runtime and its control plane."""
+    if is_remote(args):
+        return open_configured_pair(args, read_only=read_only, elsewhere=elsewhere, once=once)
+    options, settings = session_options_of(args)
+    return open_configured_session(replace(options, read_only=options.read_only or read_only), settings, once=once)
+
+
 def why_read_only(args: argparse.Namespace) -> str:
     """Return why the clusters of a command line may only be read; "" where they may be written to. Sends nothing."""
     from kymatui.sessions.cluster.cluster_access import context_name

@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
@@ -29,7 +29,7 @@ from kymatui.cli.options.chart_values import add_values, value_flags
 from kymatui.cli.options.registry_options import component_source
 from kymatui.cli.options.unknown_names import require_namespace
 from kymatui.cli.output.printing import print_line, print_message
-from kymatui.cli.session_arguments import is_remote, open_configured_pair, open_configured_session, session_options_of
+from kymatui.cli.session_arguments import open_chosen
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.kyma.kymas import Policy
 from kymatui.errors import CancelledError
@@ -237,23 +237,16 @@ def open_context(args: argparse.Namespace, *, once: bool = False) -> Iterator[Co
 
     `once` says that the catalog as it is now is all that is wanted of it: whoever writes looks again on the way.
     """
-    options, settings = session_options_of(args)
-    remote = is_remote(args)
-    session = (
-        open_configured_pair(args, elsewhere=True, once=once)
-        if remote
-        else open_configured_session(options, settings, once=once)
-    )
-    try:
-        with no_changes_on_interrupt():  # whoever writes does it within `cancellable`, which tells more
-            session.start(lambda: None)
-            # what is missing then is refused where it counts, see `refuse_managed`
-            session.wait_complete(getattr(args, "listed_within", LISTED))
-            if not getattr(args, "creates_namespace", False):
-                require_namespace(session.cluster, args)
-            yield CommandContext(args, session, options.namespace)
-    finally:
-        session.close()
+    with (
+        closing(open_chosen(args, elsewhere=True, once=once)) as session,
+        no_changes_on_interrupt(),  # whoever writes does it within `cancellable`, which tells more
+    ):
+        session.start(lambda: None)
+        # what is missing then is refused where it counts, see `refuse_managed`
+        session.wait_complete(getattr(args, "listed_within", LISTED))
+        if not getattr(args, "creates_namespace", False):
+            require_namespace(session.cluster, args)
+        yield CommandContext(args, session, getattr(args, "namespace", None) or "")
 
 
 def install_request(

@@ -6,14 +6,14 @@ import argparse
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.cluster_options import add_cluster_options, add_remote_options
 from kymatui.cli.options.direct_install import LISTED, add_consent, no_changes_on_interrupt, waiting_note
 from kymatui.cli.options.unknown_names import require_known, require_namespace
 from kymatui.cli.output.printing import print_line
-from kymatui.cli.session_arguments import is_remote, open_configured_pair, open_configured_session, session_options_of
+from kymatui.cli.session_arguments import is_remote, open_chosen
 from kymatui.domain.kubernetes.terminal_text import with_subject
 from kymatui.domain.kyma_edit.module_edit import EditVerb
 from kymatui.domain.rights import role_hint
@@ -41,27 +41,19 @@ def open_for_edit(args: argparse.Namespace) -> Iterator[tuple[Session, threading
 
     Until the edit is sent (see `cancellable`) a person who stops it has changed nothing.
     """
-    session: Session = (
-        open_configured_pair(args, once=args.dry_run)
-        if is_remote(args)
-        else open_configured_session(*session_options_of(args), once=args.dry_run)
-    )
     changed = threading.Event()
-    try:
-        with no_changes_on_interrupt():
-            session.start(changed.set)
-            if not session.wait_complete(LISTED):
-                raise UnreachableError(
-                    f"{session.name} was not listed within {LISTED:g} s; no changes made",
-                    hint="`kymatui catalog` shows which kinds are slow",
-                )
-            session.require_kyma()
-            if not is_remote(args):  # there it is the namespace of the runtime's Kyma on the control plane
-                require_namespace(session.cluster, args)
-            require_known(session, getattr(args, "names", ()), getattr(args, "channel", None))
-            yield session, changed
-    finally:
-        session.close()
+    with closing(open_chosen(args, once=args.dry_run)) as session, no_changes_on_interrupt():
+        session.start(changed.set)
+        if not session.wait_complete(LISTED):
+            raise UnreachableError(
+                f"{session.name} was not listed within {LISTED:g} s; no changes made",
+                hint="`kymatui catalog` shows which kinds are slow",
+            )
+        session.require_kyma()
+        if not is_remote(args):  # there it is the namespace of the runtime's Kyma on the control plane
+            require_namespace(session.cluster, args)
+        require_known(session, getattr(args, "names", ()), getattr(args, "channel", None))
+        yield session, changed
 
 
 def action_words(toggles: Sequence[ModuleEdit]) -> str:

@@ -121,19 +121,9 @@ def listed_session(
 
     With `partial` a runtime that cannot be reached is no error: its control plane is listed.
     """
-    from kymatui.cli.session_arguments import (
-        is_remote,
-        open_configured_pair,
-        open_configured_session,
-        session_options_of,
-    )
+    from kymatui.cli.session_arguments import is_remote, open_chosen
 
-    session = (
-        open_configured_pair(args, once=once)
-        if is_remote(args)
-        else open_configured_session(*session_options_of(args), once=once)
-    )
-    try:
+    with closing(open_chosen(args, once=once)) as session:
         session.start(changed.set)
         is_complete = _wait_listed(session, changed, args.timeout, partial=partial)
         _require_kyma(session)
@@ -142,8 +132,6 @@ def listed_session(
         if not is_complete:
             _confess(session.feeds, args.timeout)
         yield session
-    finally:
-        session.close()
 
 
 def _wait_listed(session: Session, changed: threading.Event, timeout: float, *, partial: bool) -> bool:

@@ -47,9 +47,8 @@ def watch_pairs(args: argparse.Namespace) -> Generator[RuntimePair]:
     """
     from kymatui.cli.session_arguments import open_configured_pair
 
-    session = open_configured_pair(args, args.runtime or "", read_only=True, once=not args.watch)
     changed = threading.Event()
-    try:
+    with closing(open_configured_pair(args, args.runtime or "", read_only=True, once=not args.watch)) as session:
         session.start(changed.set)
         session.wait_complete(args.timeout)
         session.require_kyma()
@@ -57,8 +56,6 @@ def watch_pairs(args: argparse.Namespace) -> Generator[RuntimePair]:
         while args.watch:
             wait_for_change(changed)
             yield session.pair()
-    finally:
-        session.close()
 
 
 def run(args: argparse.Namespace) -> int:

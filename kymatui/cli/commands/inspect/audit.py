@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from kymatui.domain.audit.report import AuditReport
     from kymatui.sessions.cluster.catalog_session import CatalogSession
     from kymatui.sessions.contexts import ContextEntry
-    from kymatui.sessions.control_plane.pair_session import PairSession
     from kymatui.sessions.reports.fleet_audit import AuditProgress
 
 FLEET = "*"
@@ -162,25 +160,15 @@ def _narrowed(report: AuditReport, args: argparse.Namespace, known: frozenset[st
 def _audited(args: argparse.Namespace, ignores: tuple[IgnoreEntry, ...]) -> AuditReport:
     """Open the cluster with the gate shut, whatever else was said."""
     from kymatui.actions.audit import audit_session, unreached_report
-    from kymatui.cli.session_arguments import (
-        is_remote,
-        open_configured_pair,
-        open_configured_session,
-        session_options_of,
-    )
+    from kymatui.cli.session_arguments import is_remote, open_chosen
 
     if uses_contexts(args):
         return _contexts(args, ignores)
     if args.remote == FLEET:
         return _fleet(args, ignores)
-    options, settings = session_options_of(args)
-    if is_remote(args):
-        session: PairSession | CatalogSession = open_configured_pair(args, read_only=True, once=True)
-    else:
-        session = open_configured_session(replace(options, read_only=True), settings, once=True)
-    changed = threading.Event()
+    session = open_chosen(args, read_only=True, once=True)
     try:
-        session.start(changed.set)
+        session.start(lambda: None)
         session.wait_complete(args.timeout)  # a list that is late is a finding
         session.require_kyma()
         if not is_remote(args):  # there it is the namespace of the control plane's Kymas

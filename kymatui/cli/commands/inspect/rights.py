@@ -104,8 +104,7 @@ def _find(args: argparse.Namespace) -> Findings:
     options, settings = session_options_of(args)
     reader = replace(options, access=replace(options.access, impersonated="", groups=(), uid=""))
     subject = open_cluster(options)
-    session = open_configured_session(reader, settings, once=True)
-    try:
+    with contextlib.closing(open_configured_session(reader, settings, once=True)) as session:
         session.start(lambda: None)
         record, unknown = _plan(args)
         session.wait_complete(_LISTED)
@@ -116,8 +115,6 @@ def _find(args: argparse.Namespace) -> Findings:
         optional = tuple(dict.fromkeys(granted_requests(cluster, record.optional, plurals)))
         missing = _refused(subject, needed)
         created = _new_namespaces(cluster, missing)
-    finally:
-        session.close()
     if created:  # whoever creates the Roles creates the namespaces
         missing = tuple(scoped for scoped in missing if scoped != ("", _NEW_NAMESPACE))
     user = user_of(subject, args.as_user or "USER")
