@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final
+from typing import Final, TypeVar
 
 from msgspec import Struct
 
@@ -23,6 +23,7 @@ from kymatui.kustomize.transformers.name_references import fix_references
 from kymatui.kustomize.transformers.replacements import apply_replacements
 
 LOCAL: Final = "config.kubernetes.io/local-config"
+T = TypeVar("T")
 
 
 class Build(Struct, frozen=True):
@@ -222,28 +223,19 @@ def _namespace(resources: ResMap, fields: StrictFields, _: KustomizationFolder) 
         metadata_transformers.set_namespace(resources, namespace, specs, unset_only=unset_only, subjects=subjects)
 
 
-def _prefix_and_suffix(resources: ResMap, fields: StrictFields, folder: KustomizationFolder) -> None:
-    specs = _named_specs(fields)
-    prefix, suffix = fields.text("prefix"), fields.text("suffix")
-    _settings(fields)
-    if prefix:
-        metadata_transformers.add_prefix(resources, prefix, specs)
-    if suffix:
-        metadata_transformers.add_suffix(resources, suffix, specs)
+def _affixes(*names: str) -> Transformer:
+    """Return the transformer that adds prefix, suffix, or both, to the names that it is given the fields of."""
 
+    def run(resources: ResMap, fields: StrictFields, _: KustomizationFolder) -> None:
+        specs = _named_specs(fields)
+        affixes = {name: fields.text(name) for name in names}
+        _settings(fields)
+        if affixes.get("prefix"):
+            metadata_transformers.add_prefix(resources, affixes["prefix"], specs)
+        if affixes.get("suffix"):
+            metadata_transformers.add_suffix(resources, affixes["suffix"], specs)
 
-def _prefix(resources: ResMap, fields: StrictFields, _: KustomizationFolder) -> None:
-    specs, prefix = _named_specs(fields), fields.text("prefix")
-    _settings(fields)
-    if prefix:
-        metadata_transformers.add_prefix(resources, prefix, specs)
-
-
-def _suffix(resources: ResMap, fields: StrictFields, _: KustomizationFolder) -> None:
-    specs, suffix = _named_specs(fields), fields.text("suffix")
-    _settings(fields)
-    if suffix:
-        metadata_transformers.add_suffix(resources, suffix, specs)
+    return run
 
 
 def _named_specs(fields: StrictFields) -> FieldSpecs:
@@ -252,28 +244,15 @@ def _named_specs(fields: StrictFields) -> FieldSpecs:
     return _specs(fields)
 
 
-def _labels(resources: ResMap, fields: StrictFields, _: KustomizationFolder) -> None:
-    labels, specs = fields.texts("labels"), _specs(fields)
-    _settings(fields)
-    metadata_transformers.set_texts(resources, labels, specs)
+def _setting(read: Callable[[StrictFields], T], set_values: Callable[[ResMap, T, FieldSpecs], None]) -> Transformer:
+    """Return the transformer that reads its own fields, and sets what they say in those of its field specs."""
 
+    def run(resources: ResMap, fields: StrictFields, _: KustomizationFolder) -> None:
+        values, specs = read(fields), _specs(fields)
+        _settings(fields)
+        set_values(resources, values, specs)
 
-def _annotations(resources: ResMap, fields: StrictFields, _: KustomizationFolder) -> None:
-    annotations, specs = fields.texts("annotations"), _specs(fields)
-    _settings(fields)
-    metadata_transformers.set_texts(resources, annotations, specs)
-
-
-def _image(resources: ResMap, fields: StrictFields, _: KustomizationFolder) -> None:
-    image, specs = fields.child("imageTag"), _specs(fields)
-    _settings(fields)
-    metadata_transformers.set_images(resources, [image], specs)
-
-
-def _replicas(resources: ResMap, fields: StrictFields, _: KustomizationFolder) -> None:
-    replica, specs = fields.child("replica"), _specs(fields)
-    _settings(fields)
-    metadata_transformers.set_replicas(resources, [replica], specs)
+    return run
 
 
 def _patch(resources: ResMap, fields: StrictFields, folder: KustomizationFolder) -> None:
@@ -288,14 +267,14 @@ def _replacements(resources: ResMap, fields: StrictFields, folder: Kustomization
 
 
 _TRANSFORMERS: Final[dict[str, Transformer]] = {
-    "AnnotationsTransformer": _annotations,
-    "ImageTagTransformer": _image,
-    "LabelTransformer": _labels,
+    "AnnotationsTransformer": _setting(lambda fields: fields.texts("annotations"), metadata_transformers.set_texts),
+    "ImageTagTransformer": _setting(lambda fields: [fields.child("imageTag")], metadata_transformers.set_images),
+    "LabelTransformer": _setting(lambda fields: fields.texts("labels"), metadata_transformers.set_texts),
     "NamespaceTransformer": _namespace,
     "PatchTransformer": _patch,
-    "PrefixSuffixTransformer": _prefix_and_suffix,
-    "PrefixTransformer": _prefix,
+    "PrefixSuffixTransformer": _affixes("prefix", "suffix"),
+    "PrefixTransformer": _affixes("prefix"),
     "ReplacementTransformer": _replacements,
-    "ReplicaCountTransformer": _replicas,
-    "SuffixTransformer": _suffix,
+    "ReplicaCountTransformer": _setting(lambda fields: [fields.child("replica")], metadata_transformers.set_replicas),
+    "SuffixTransformer": _affixes("suffix"),
 }
