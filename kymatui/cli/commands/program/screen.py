@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from msgspec.structs import replace
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from kymatui.sessions.control_plane.remote_session import RemoteSession
     from kymatui.ui.application.kymatui_app import KymatuiApp
     from kymatui.ui.navigation.history import OtherView
+
+S = TypeVar("S", "CatalogSession", "RemoteSession")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -55,7 +57,7 @@ def _show_view(args: argparse.Namespace, switch: Callable[[OtherView], None]) ->
     options, settings = session_options_of(args)
 
     def connect() -> CatalogSession:
-        return _connected(args, options, settings)
+        return _with_namespace(open_configured_session(options, settings), args)
 
     contexts = KubeContexts(
         lambda: options, settings, lambda chosen: open_configured_session(chosen, settings), reopen=connect
@@ -79,12 +81,6 @@ def _show_contexts(args: argparse.Namespace, switch: Callable[[OtherView], None]
     return show(args, settings, connect, options, contexts, view="contexts", switch=switch)
 
 
-def _connected(args: argparse.Namespace, options: SessionOptions, settings: Settings) -> CatalogSession:
-    session = open_configured_session(options, settings)
-    _require_namespace(session, args)
-    return session
-
-
 def _show_fleet(args: argparse.Namespace, switch: Callable[[OtherView], None]) -> int:
     from kymatui.sessions.contexts import KubeContexts
 
@@ -92,7 +88,7 @@ def _show_fleet(args: argparse.Namespace, switch: Callable[[OtherView], None]) -
     forced, _ = session_options_of(args)
 
     def connect() -> RemoteSession:
-        return _connected_fleet(args, options)
+        return _with_namespace(_open_fleet(options), args)
 
     def open_context(chosen: SessionOptions) -> RemoteSession:
         """Open the fleet of a context; a runtime that the command line names is one of its own control plane."""
@@ -113,19 +109,14 @@ def _open_fleet(options: RemoteOptions) -> RemoteSession:
     return RemoteSession(options)
 
 
-def _connected_fleet(args: argparse.Namespace, options: RemoteOptions) -> RemoteSession:
-    session = _open_fleet(options)
-    _require_namespace(session, args)
-    return session
-
-
-def _require_namespace(session: CatalogSession | RemoteSession, args: argparse.Namespace) -> None:
-    """Close a session whose cluster does not have the namespace, and raise why."""
+def _with_namespace(session: S, args: argparse.Namespace) -> S:
+    """Return the session; close one whose cluster does not have the namespace, and raise why."""
     try:
         require_namespace(session.cluster, args)
     except KymatuiError:
         session.close()
         raise
+    return session
 
 
 def show(
