@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from msgspec import Struct
@@ -127,12 +128,15 @@ class ConnectionLink(Generic[S]):
     def start(self) -> None:
         self._thread.start()
 
-    def listen(self, changed: threading.Event) -> None:
-        """Set the event on every change as well, until `forget`."""
+    @contextmanager
+    def listening(self) -> Iterator[threading.Event]:
+        """Yield an event that every change sets as well."""
+        changed = threading.Event()
         self._listeners = (*self._listeners, changed)
-
-    def forget(self, changed: threading.Event) -> None:
-        self._listeners = tuple(listener for listener in self._listeners if listener is not changed)
+        try:
+            yield changed
+        finally:
+            self._listeners = tuple(listener for listener in self._listeners if listener is not changed)
 
     def _ring(self) -> None:
         self._changed.set()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -159,17 +158,13 @@ def run_deletion_job(
     deletions: SessionDeletions, plan: DeletionPlan, link: ConnectionLink[Any], report: JobReport
 ) -> str:
     """Delete the module in the thread of its job."""
-    changed = threading.Event()
-    link.listen(changed)
 
     def turned(step: NextStep) -> None:
         report.step(step.value)
 
-    try:
+    with link.listening() as changed:
         verb = Deletion(deletions, RunControls(report.progress, changed=changed, turned=turned))
         return run_batch_job([deletion_item(plan)], verb, report, _result_line)
-    finally:
-        link.forget(changed)
 
 
 def _result_line(item: DeletionItem) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from msgspec.structs import replace
+from textual.message_pump import MessagePump
 
 from kymatui.adapters.files.context_memory import MOST_PINNED, ContextMemory, RememberedView
 from kymatui.domain.kubernetes.refs import split_name
@@ -155,6 +156,14 @@ class FleetFlowApp(FlowApp):
         def why_no_fleet_writes(self) -> str: ...
 
         def look_at(self, key: RuntimeKey, module: str = "") -> None: ...
+
+
+class FleetPart(MessagePump):
+    """Base of the screens and panes of a fleet, next to what they are."""
+
+    @property
+    def fleet_app(self) -> FleetFlowApp:
+        return cast("FleetFlowApp", self.app)
 
 
 def fleet_catalogs(app: FleetFlowApp) -> Mapping[RuntimeKey, Catalog]:

@@ -185,21 +185,18 @@ def _run(
     report: JobReport,
 ) -> str:
     """Apply all edits with one patch each, then follow their effects; runs in a thread."""
-    changed, reporter = threading.Event(), _EditReporter(items, phases, report)
+    reporter = _EditReporter(items, phases, report)
 
     def release_kyma() -> None:
         report.let_go(KYMA_KEY)
 
-    controls = EditControls(
-        FOLLOW_SECONDS, report.progress, reporter.report_stage, reporter.report_edit, release_kyma, changed
-    )
-    link.listen(changed)
-    try:
+    with link.listening() as changed:
+        controls = EditControls(
+            FOLLOW_SECONDS, report.progress, reporter.report_stage, reporter.report_edit, release_kyma, changed
+        )
         if any(item.is_pending for item in items):
             report.step(EDIT)
         return run_batch_job(items, ModuleEditing(edits, controls), report, _result_line)
-    finally:
-        link.forget(changed)
 
 
 def _result_line(item: EditItem) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -133,9 +132,6 @@ def _outdated(app: FlowApp, proposal: ManifestProposal) -> str:
 
 
 def _run(manifesting: ManifestAction, proposal: ManifestProposal, link: ConnectionLink[Any], report: JobReport) -> str:
-    changed = threading.Event()
-    link.listen(changed)
-
     def report_progress(now: ManifestProgress) -> None:
         report.wait(now.message, now.actor)
 
@@ -143,12 +139,10 @@ def _run(manifesting: ManifestAction, proposal: ManifestProposal, link: Connecti
         report.log(f"wrote {proposal.ref}")
         report.step(FOLLOW)
 
-    controls = ManifestControls(report_progress, FOLLOW_SECONDS, changed=changed, wrote=wrote)
-    verb = ManifestWriting(manifesting, controls)
-    try:
+    with link.listening() as changed:
+        controls = ManifestControls(report_progress, FOLLOW_SECONDS, changed=changed, wrote=wrote)
+        verb = ManifestWriting(manifesting, controls)
         return run_batch_job([manifest_item(proposal)], verb, report, _result_line, lambda _: WRITE)
-    finally:
-        link.forget(changed)
 
 
 def _result_line(item: ManifestItem) -> str:

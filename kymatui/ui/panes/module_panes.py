@@ -166,10 +166,10 @@ class DocumentsPane(Pane):
             self._show(self._refs[(self._refs.index(self._chosen) + by) % len(self._refs)])
 
     def action_copy(self) -> None:
-        self.query_one(ObjectView).copy()
+        self.query_one(ObjectView).document.copy()
 
     def exports(self) -> Mapping[str, Callable[[], str]]:
-        return {"yaml": lambda: self.query_one(ObjectView).text}
+        return {"yaml": lambda: self.query_one(ObjectView).document.text}
 
 
 # Changes of the module: since kymatui started, and what the cluster recorded before.

@@ -11,11 +11,10 @@ from textual.content import Content
 
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.refs import ObjectRef
-from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
+from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.snapshot.snapshots import Object
 from kymatui.errors import DefectError, KymatuiError, UnreachableError
 from kymatui.ui.presenters.module.yaml_documents import DocumentReading, as_yaml, reading_line, reading_of
-from kymatui.ui.terminal.file_saving import copy_text
 from kymatui.ui.terminal.plain_widgets import Static, Vertical, with_tone
 from kymatui.ui.widgets.document import Document
 
@@ -68,7 +67,9 @@ class ReadingView(Vertical):
             session = app.view.session
             if session is None:
                 raise UnreachableError("not connected to the cluster yet")
-            return await app.jobs.in_thread(lambda: read(session))
+            value = await app.jobs.in_thread(lambda: read(session))
+            self._reading, self._error, self._at = DocumentReading.READ, "", app.clock()
+            return value
         except KymatuiError as failure:
             error = failure
         except Exception as failure:  # noqa: BLE001 (else the view would load for ever)
@@ -95,13 +96,6 @@ class ObjectView(ReadingView):
         self._asked: tuple[ObjectRef, str] | None = None  # the last object read, and its resourceVersion
         self._asking: ObjectRef | None = None
         self._drawn: Object | None = None
-
-    @property
-    def text(self) -> str:
-        return "\n".join(self.document.lines) + "\n"
-
-    def copy(self) -> None:
-        copy_text(self.app, self.text, format_count(len(self.document.lines), "line"))
 
     def show(self, ref: ObjectRef) -> None:
         """Display an object, or refresh the same object."""
@@ -132,7 +126,7 @@ class ObjectView(ReadingView):
         body = await self._read_in_thread(lambda session: session.read(ref))
         self._asking = None
         if body is not None:
-            self._body, self._reading, self._error, self._at = body, DocumentReading.READ, "", self.kymatui.clock()
+            self._body = body
         if self.is_mounted:
             self.show(ref)
 

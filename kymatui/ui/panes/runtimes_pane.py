@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 from msgspec.structs import replace as replace_fields
 from textual.binding import Binding, BindingType
@@ -15,7 +15,7 @@ from kymatui.domain.kubernetes.refs import split_name
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.snapshot.cluster_index import KYMA_FEED
 from kymatui.domain.snapshot.snapshots import FeedState
-from kymatui.ui.flows.flow_app import fleet_catalogs
+from kymatui.ui.flows.flow_app import FleetPart, fleet_catalogs
 from kymatui.ui.navigation.command_table import ScreenCommand, unknown_name
 from kymatui.ui.panes.table_pane import TablePane
 from kymatui.ui.presenters.catalog.table_notices import TableNotice, failed_notice, failure_notice
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from kymatui.domain.fleet.runtimes import Runtime
     from kymatui.errors import KymatuiError
     from kymatui.ui.connection.fleet_view import FleetReading
-    from kymatui.ui.flows.flow_app import FleetFlowApp
     from kymatui.ui.presenters.fleet.runtime_rows import RuntimeFilter
 
 
@@ -48,7 +47,7 @@ class RuntimeTable(LiveTable, inherit_bindings=False):
     ]
 
 
-class RuntimesPane(TablePane):
+class RuntimesPane(FleetPart, TablePane):
     """One line per runtime or per group; filters stay until they are cleared."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -77,10 +76,6 @@ class RuntimesPane(TablePane):
         self._first_key: str | None = None
         self._is_loading = True
         self._is_restored = False
-
-    @property
-    def fleet_app(self) -> FleetFlowApp:
-        return cast("FleetFlowApp", self.app)
 
     @property
     def is_narrowed(self) -> bool:

@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from kymatui.domain.kubernetes.json_reader import JsonReader
-from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
+from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.module_templates import ModuleTemplate, read_template
 from kymatui.domain.snapshot.snapshots import Snapshot
 from kymatui.errors import ConfigurationError, DefectError, KymatuiError
@@ -26,7 +26,6 @@ from kymatui.ui.navigation.history import (
     template_name,
 )
 from kymatui.ui.presenters.module import version_rows
-from kymatui.ui.terminal.file_saving import copy_text
 from kymatui.ui.terminal.plain_widgets import Static, with_tone
 from kymatui.ui.widgets.document import Document, TextScroll
 from kymatui.ui.widgets.fact_list import Facts
@@ -181,11 +180,8 @@ class ContentScreen(_ReadingScreen):
         self.query_one("#component-name", Static).update(Content(sanitize(f"{where}   {what}")))
         self.main_widget().show(text)
 
-    def _text(self) -> str:
-        return "\n".join(self.main_widget().lines) + "\n"
-
     def exports(self) -> Mapping[str, Callable[[], str]]:
-        return {"yaml": self._text, "txt": self._text, **super().exports()}
+        return {**dict.fromkeys(("yaml", "txt"), lambda: self.main_widget().text), **super().exports()}
 
     def action_copy(self) -> None:
-        copy_text(self.app, self._text(), format_count(len(self.main_widget().lines), "line"))
+        self.main_widget().copy()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from msgspec.structs import replace
 from textual import on, work
@@ -14,7 +14,6 @@ from kymatui.actions.describe import describe_object
 from kymatui.domain.catalog.module_events import events_about
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.refs import ObjectRef
-from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.objects.description import Description
 from kymatui.domain.objects.description_text import describe_lines
 from kymatui.domain.snapshot.missing_lists import explain_missing
@@ -23,8 +22,7 @@ from kymatui.ui.base.framed_screen import FramedScreen
 from kymatui.ui.connection.cluster_link import FollowedObjects
 from kymatui.ui.navigation.history import DESCRIBE, YAML, ScreenStep, object_step
 from kymatui.ui.panes.object_view import ObjectView, ReadingView
-from kymatui.ui.presenters.module.yaml_documents import DocumentReading
-from kymatui.ui.terminal.file_saving import as_file_name, copy_text
+from kymatui.ui.terminal.file_saving import as_file_name
 from kymatui.ui.terminal.plain_widgets import Box
 from kymatui.ui.widgets.document import Document
 
@@ -101,11 +99,8 @@ class ObjectScreen(FramedScreen):
         document = self.main_widget()
         self._view.note(f"/{document.filter_text}  {document.place}" if document.filter_text else "")
 
-    def _text(self) -> str:
-        return "\n".join(self.main_widget().lines) + "\n"
-
     def exports(self) -> Mapping[str, Callable[[], str]]:
-        return {"txt" if self._tab == DESCRIBE else "yaml": self._text, **super().exports()}
+        return {"txt" if self._tab == DESCRIBE else "yaml": lambda: self.main_widget().text, **super().exports()}
 
     async def action_save(self) -> None:
         await self.command_line.open_command(
@@ -113,14 +108,11 @@ class ObjectScreen(FramedScreen):
         )
 
     def action_copy(self) -> None:
-        copy_text(self.app, self._text(), format_count(len(self.main_widget().lines), "line"))
+        self.main_widget().copy()
 
 
 # One object described: conditions, events, owners, field managers and references that do not resolve.
 
-
-if TYPE_CHECKING:
-    pass
 
 _CLUSTER_EVENTS = "default"  # the namespace of events about objects that have none
 
@@ -160,12 +152,7 @@ class DescriptionView(ReadingView):
     async def _read(self) -> None:
         description = await self._read_in_thread(lambda session: describe_object(session.read, self._ref))
         if description is not None:
-            self._found, self._reading, self._error, self._at = (
-                description,
-                DocumentReading.READ,
-                "",
-                self.kymatui.clock(),
-            )
+            self._found = description
         if self.is_mounted:
             self._draw()
 

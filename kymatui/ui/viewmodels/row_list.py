@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -11,9 +10,6 @@ from msgspec.structs import replace
 from kymatui.lists.columns import Cell, Column
 from kymatui.structs import hash_by
 from kymatui.ui.viewmodels.display_text import wrap_text
-
-if TYPE_CHECKING:
-    pass
 
 
 class Row(Struct, frozen=True):

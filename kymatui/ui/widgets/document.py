@@ -14,7 +14,8 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
 
-from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
+from kymatui.ui.terminal.file_saving import copy_text
 from kymatui.ui.terminal.plain_widgets import ScrollView, VerticalScroll
 
 SCROLL_KEYS: tuple[Binding, ...] = (
@@ -60,6 +61,14 @@ class Document(ScrollView, can_focus=True):
     @property
     def lines(self) -> Sequence[str]:
         return self._lines
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self._lines) + "\n"
+
+    def copy(self) -> None:
+        """Send the text to the clipboard."""
+        copy_text(self.app, self.text, format_count(len(self._lines), "line"))
 
     @property
     def filter_text(self) -> str:

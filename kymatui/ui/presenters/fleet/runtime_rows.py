@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -23,10 +22,6 @@ from kymatui.lists.catalog_cells import TONES
 from kymatui.lists.columns import ABSENT, Cell, Column, cells_of, on_screen
 from kymatui.lists.fleet import CLUSTER_COLUMNS, GROUP_COLUMNS, RUNTIME_COLUMNS, GroupEntry, RuntimeEntry
 from kymatui.ui.viewmodels.row_list import Row
-
-if TYPE_CHECKING:
-    pass
-
 
 _SHARED = on_screen(RUNTIME_COLUMNS)
 COLUMNS = (*_SHARED, Column("skr", "SKR", 11, priority=3))

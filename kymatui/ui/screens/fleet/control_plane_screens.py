@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -27,6 +27,7 @@ from kymatui.lists.columns import Column
 from kymatui.lists.control_plane import SYNC_COLUMNS, WATCHER_COLUMNS, WINDOW_COLUMNS
 from kymatui.ui.base.framed_screen import ListScreen
 from kymatui.ui.connection.remote_reading import LatestReading
+from kymatui.ui.flows.flow_app import FleetPart
 from kymatui.ui.presenters.fleet import control_plane_reports
 from kymatui.ui.presenters.fleet.control_plane_reports import ReportTable
 from kymatui.ui.terminal.plain_widgets import Static
@@ -41,13 +42,12 @@ if TYPE_CHECKING:
     from kymatui.actions.session import Session
     from kymatui.domain.fleet.fleet_tracker import FleetSnapshot
     from kymatui.ui.connection.fleet_view import FleetSource
-    from kymatui.ui.flows.flow_app import FleetFlowApp
 
 PAUSE = 5.0
 """Seconds between two looks at the windows of a whole fleet: 5,000 of them take 0.3 s."""
 
 
-class ReportScreen(ListScreen):
+class ReportScreen(FleetPart, ListScreen):
     """Report table made in a thread; subclasses return the reader and the notice for an empty table."""
 
     COLUMNS: ClassVar[tuple[Column, ...]] = ()
@@ -61,10 +61,6 @@ class ReportScreen(ListScreen):
         self._told: ReportTable | None = None
         self._problem: KymatuiError | None = None
         self._reading: LatestReading[ReportTable] = LatestReading(self, self._take)
-
-    @property
-    def fleet_app(self) -> FleetFlowApp:
-        return cast("FleetFlowApp", self.app)
 
     @property
     def pair_session(self) -> Session | None:

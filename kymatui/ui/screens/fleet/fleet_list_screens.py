@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 from msgspec.structs import replace
 from textual import on
@@ -17,7 +17,7 @@ from kymatui.domain.kubernetes.refs import split_name
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.lists.columns import Column
 from kymatui.ui.base.framed_screen import ListScreen
-from kymatui.ui.flows.flow_app import fleet_catalogs
+from kymatui.ui.flows.flow_app import FleetPart, fleet_catalogs
 from kymatui.ui.navigation.history import CONTEXT_MATRIX, FLEET_PROBLEMS
 from kymatui.ui.presenters.fleet import fleet_reports
 from kymatui.ui.presenters.fleet.fleet_reports import MatrixCursor
@@ -32,19 +32,14 @@ from kymatui.ui.widgets.status_line import StatusLine
 if TYPE_CHECKING:
     from kymatui.domain.snapshot.missing_lists import UnknownFact
     from kymatui.ui.connection.fleet_view import FleetReading
-    from kymatui.ui.flows.flow_app import FleetFlowApp
 
 
-class FleetListScreen(ListScreen):
+class FleetListScreen(FleetPart, ListScreen):
     """Table over the whole fleet; subclasses return its columns, its rows and the notice if empty."""
 
     COLUMNS: ClassVar[tuple[Column, ...]] = ()
     SORT: ClassVar[SortOrder | None] = None
     EMPTY: ClassVar[str] = ""
-
-    @property
-    def fleet_app(self) -> FleetFlowApp:
-        return cast("FleetFlowApp", self.app)
 
     def body(self) -> ComposeResult:
         columns = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 
 from kymatui.domain.kubernetes.refs import split_name
 from kymatui.ui.base.framed_screen import FramedScreen
+from kymatui.ui.flows.flow_app import FleetPart
 from kymatui.ui.navigation.command_table import ScreenCommand
 from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.panes.runtimes_pane import RuntimesPane
@@ -19,11 +20,10 @@ from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable
 
 if TYPE_CHECKING:
-    from kymatui.ui.flows.flow_app import FleetFlowApp
     from kymatui.ui.presenters.fleet.runtime_rows import RuntimeFilter
 
 
-class FleetScreen(FramedScreen):
+class FleetScreen(FleetPart, FramedScreen):
     """Pane of the runtimes, and the keys that open, compare or edit them; Escape clears filters."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -43,10 +43,6 @@ class FleetScreen(FramedScreen):
         super().__init__()
         self._pane = RuntimesPane()
         self._origin: ScreenStep | None = None
-
-    @property
-    def fleet_app(self) -> FleetFlowApp:
-        return cast("FleetFlowApp", self.app)
 
     def body(self) -> ComposeResult:
         yield self._pane

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -15,6 +15,7 @@ from kymatui.domain.whatif.summary import forecast_summary
 from kymatui.domain.whatif.version_lines import CellKind
 from kymatui.ui.base.framed_screen import ListScreen
 from kymatui.ui.connection.forecast_link import ForecastLink, ForecastReading
+from kymatui.ui.flows.flow_app import FleetPart
 from kymatui.ui.navigation.history import WHATIF, ScreenStep
 from kymatui.ui.presenters.fleet import forecast_rows
 from kymatui.ui.presenters.fleet.forecast_rows import CELLS, OpenedNumber
@@ -26,11 +27,8 @@ from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable
 from kymatui.ui.widgets.status_line import StatusLine
 
-if TYPE_CHECKING:
-    from kymatui.ui.flows.flow_app import FleetFlowApp
 
-
-class WhatIfScreen(ListScreen):
+class WhatIfScreen(FleetPart, ListScreen):
     """Matrix of versions today and then; left and right choose a number, Enter lists its runtimes."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -52,10 +50,6 @@ class WhatIfScreen(ListScreen):
     @property
     def step(self) -> ScreenStep:
         return ScreenStep(WHATIF, self._path)
-
-    @property
-    def fleet_app(self) -> FleetFlowApp:
-        return cast("FleetFlowApp", self.app)
 
     def body(self) -> ComposeResult:
         yield Static("", id="counts", classes="counts")
