@@ -37,7 +37,7 @@ from kymatui.operator.catalogs.runtime_catalog import RELEASE_META, TEMPLATE, Ca
 from kymatui.operator.framework.runtime_cache import RuntimeCache
 from kymatui.operator.kymas import mandatory_modules, module_planning
 from kymatui.operator.kymas.kyma_context import KYMA, MANIFEST, KymaContext
-from kymatui.operator.kymas.kyma_reconciler import KymaReconciler
+from kymatui.operator.kymas.kyma_reconciler import KymaController
 from kymatui.operator.kymas.mandatory_modules import MandatoryInstallation, MandatoryRemoval
 from kymatui.operator.kymas.runtime_kyma import RUNTIME_KYMA
 from kymatui.sandbox.world.lifecycle.local_cluster import LocalCluster
@@ -167,7 +167,7 @@ class ReleaseWorld:
             None,  # type: ignore[arg-type]  # `module_content` is replaced
             settings=self.settings,
         )
-        controllers = (KymaReconciler(context), MandatoryInstallation(context, workers=1))
+        controllers = (KymaController(context, workers=1), MandatoryInstallation(context, workers=1))
         removal = MandatoryRemoval(context)
         with (
             patch.object(module_planning, "module_content", _content),

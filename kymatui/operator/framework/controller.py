@@ -134,6 +134,19 @@ class OperatorController(Protocol):
         ...
 
 
+class PlainController:
+    """Base of the controllers that watch the control plane only, and open and keep nothing."""
+
+    def begin(self, wake: Wake) -> None:
+        """Do nothing: only the control plane is watched."""
+
+    def end(self) -> None:
+        """Do nothing: there is nothing to close."""
+
+    def leave(self, ref: ObjectRef) -> None:
+        """Do nothing: nothing is kept."""
+
+
 _LOCAL = threading.local()
 
 

@@ -51,6 +51,8 @@ from kymatui.operator.kymas.runtime_kyma import RUNTIME_KYMA, RUNTIME_NAMESPACE,
 from kymatui.operator.monitoring.event_correlation import EventType, ObjectEvent
 
 MOST_MODULES: Final = 500
+SPREAD: Final = 0.06
+"""Seconds for each Kyma over which a change of the catalog is spread: 5 minutes for 5000 Kymas."""
 _WAITING = "waiting for all modules to become ready"
 
 
@@ -61,12 +63,33 @@ class RuntimeAccessResult(Struct, frozen=True):
     error: KymatuiError | None = None
 
 
-class KymaReconciler:
-    """The reconciler of a control plane's Kymas."""
+class KymaController:
+    """The controller of a control plane's Kymas; implements `OperatorController`."""
 
-    def __init__(self, context: KymaContext) -> None:
+    name = "kyma"
+
+    def __init__(self, context: KymaContext, *, workers: int) -> None:
+        self.workers = workers
+        self.intervals = context.intervals
+        self.resync = context.intervals.success
         self._context = context
         self._reports = ModuleReports(context)
+
+    def watches(self) -> Sequence[KindWatch]:
+        namespace = self._context.namespace
+        return (
+            KindWatch(KYMA, namespace=namespace, listed=True, edits=True),
+            KindWatch(MANIFEST, namespace=namespace, label=LABEL_KYMA_NAME, owner=_owner, delay=self.intervals.soon),
+            KindWatch(TEMPLATE, self._all, namespace, spread=SPREAD),
+            KindWatch(RELEASE_META, self._all, namespace, spread=SPREAD),
+        )
+
+    def begin(self, wake: Wake) -> None:
+        self._context.watches.begin(wake)
+
+    def end(self) -> None:
+        self._context.watches.end()
+        self._context.runtimes.clear()
 
     def reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None:
         """Do what is possible now; return the seconds until the next reconciliation, GONE for a deleted Kyma.
@@ -96,6 +119,10 @@ class KymaReconciler:
         self._context.runtimes.leave((ref.namespace, ref.name))
         if self._context.webhook is not None:
             self._context.webhook.forget_webhook(ref.name)
+
+    def _all(self, changed: ObjectRef) -> None:
+        """Reconcile all Kymas: each has its own part of the catalog."""
+        self._context.templates.changed()
 
     def _access(self, kyma: Kyma, cancel: threading.Event) -> RuntimeAccessResult:
         try:
@@ -351,49 +378,6 @@ def _first_of(*errors: KymatuiError) -> KymatuiError:
 
 def _key(kyma: Kyma) -> KymaKey:
     return (kyma.meta.namespace, kyma.meta.name)
-
-
-SPREAD: Final = 0.06
-"""Seconds for each Kyma over which a change of the catalog is spread: 5 minutes for 5000 Kymas."""
-
-
-class KymaController:
-    """Implements `OperatorController` for Kymas."""
-
-    name = "kyma"
-
-    def __init__(self, context: KymaContext, *, workers: int) -> None:
-        self.workers = workers
-        self.intervals = context.intervals
-        self.resync = context.intervals.success
-        self._context = context
-        self._reconciler = KymaReconciler(context)
-
-    def watches(self) -> Sequence[KindWatch]:
-        namespace = self._context.namespace
-        return (
-            KindWatch(KYMA, namespace=namespace, listed=True, edits=True),
-            KindWatch(MANIFEST, namespace=namespace, label=LABEL_KYMA_NAME, owner=_owner, delay=self.intervals.soon),
-            KindWatch(TEMPLATE, self._all, namespace, spread=SPREAD),
-            KindWatch(RELEASE_META, self._all, namespace, spread=SPREAD),
-        )
-
-    def begin(self, wake: Wake) -> None:
-        self._context.watches.begin(wake)
-
-    def end(self) -> None:
-        self._context.watches.end()
-        self._context.runtimes.clear()
-
-    def reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None:
-        return self._reconciler.reconcile(ref, cancel)
-
-    def leave(self, ref: ObjectRef) -> None:
-        self._reconciler.leave(ref)
-
-    def _all(self, changed: ObjectRef) -> None:
-        """Reconcile all Kymas: each has its own part of the catalog."""
-        self._context.templates.changed()
 
 
 def _owner(manifest: ObjectRef, kyma: str) -> Iterable[ObjectRef]:

@@ -18,7 +18,7 @@ from kymatui.engine.cluster.concurrency import attempt
 from kymatui.errors import CancelledError, ConfigurationError, ConflictError, KymatuiError
 from kymatui.ocm import DescriptorError
 from kymatui.operator.catalogs.runtime_catalog import RELEASE_META, TEMPLATE
-from kymatui.operator.framework.controller import GONE, KindWatch, Wake
+from kymatui.operator.framework.controller import GONE, KindWatch, PlainController
 from kymatui.operator.kymas.kyma_context import KYMA, MANIFEST, KymaContext
 from kymatui.operator.kymas.manifest_writes import ManifestWrites, add_finalizer, set_finalizers
 from kymatui.operator.kymas.module_planning import module_content
@@ -26,7 +26,7 @@ from kymatui.operator.kymas.module_planning import module_content
 _RESYNC: Final = 1800.0  # seconds; changes of Kymas and of the catalog are watched
 
 
-class MandatoryInstallation:
+class MandatoryInstallation(PlainController):
     """Implements `OperatorController` for the mandatory modules of Kymas."""
 
     name = "mandatory"
@@ -44,12 +44,6 @@ class MandatoryInstallation:
             KindWatch(RELEASE_META, self._all, namespace),
             KindWatch(TEMPLATE, self._all, namespace),
         )
-
-    def begin(self, wake: Wake) -> None:
-        """Do nothing: only the control plane is watched."""
-
-    def end(self) -> None:
-        """Do nothing: there is nothing to close."""
 
     def reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None:
         """Write the Manifests of all mandatory modules. A missing template keeps all of them from being written.
@@ -84,9 +78,6 @@ class MandatoryInstallation:
             raise failed[0]
         return self._context.intervals.success
 
-    def leave(self, ref: ObjectRef) -> None:
-        """Do nothing: nothing is kept."""
-
     def _all(self, changed: ObjectRef) -> None:
         self._context.templates.changed()
 
@@ -103,7 +94,7 @@ def _template(index: TemplateIndex, meta: ReleaseMeta) -> ModuleTemplate:
 FINALIZER: Final = f"{OPERATOR}/mandatory-module"
 
 
-class MandatoryRemoval:
+class MandatoryRemoval(PlainController):
     """Implements `OperatorController` for the release metas of mandatory modules."""
 
     name = "mandatory-removal"
@@ -116,15 +107,6 @@ class MandatoryRemoval:
 
     def watches(self) -> Sequence[KindWatch]:
         return (KindWatch(RELEASE_META, namespace=self._context.namespace, listed=True),)
-
-    def begin(self, wake: Wake) -> None:
-        """Do nothing: only the control plane is watched."""
-
-    def end(self) -> None:
-        """Do nothing: there is nothing to close."""
-
-    def leave(self, ref: ObjectRef) -> None:
-        """Do nothing: nothing is kept."""
 
     def reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None:
         """Hold the release meta of a mandatory module until its Manifests are deleted.

@@ -23,7 +23,7 @@ from kymatui.domain.plans.backups import summarize_names
 from kymatui.engine.cluster.concurrency import WIDTH, attempt, run_for_each
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, Object, PatchKind
 from kymatui.errors import ConflictError, KymatuiError, NotFoundError, UsageError
-from kymatui.operator.framework.controller import GONE, KindWatch, Wake
+from kymatui.operator.framework.controller import GONE, KindWatch, PlainController
 from kymatui.operator.framework.runtime_cache import is_connection_failure
 from kymatui.operator.kymas.kyma_context import KYMA, KymaContext
 from kymatui.operator.kymas.manifest_writes import set_finalizers
@@ -85,7 +85,7 @@ class PurgeTerms(Struct, frozen=True):
         )
 
 
-class PurgeController:
+class PurgeController(PlainController):
     """Implements `OperatorController` for Kymas that are being deleted."""
 
     name = "purge"
@@ -99,32 +99,27 @@ class PurgeController:
     def watches(self) -> Sequence[KindWatch]:
         return (KindWatch(KYMA, namespace=self._context.namespace, listed=True, edits=True),)
 
-    def begin(self, wake: Wake) -> None:
-        """Do nothing: only the control plane is watched."""
-
     def end(self) -> None:
         """Remove all series: the next leader has them from now on."""
         self._context.runtimes.clear()
         self._registry.replace(PURGE_ERROR, {})
 
-    def leave(self, ref: ObjectRef) -> None:
-        self._forget(ref)
-
     def reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None:
         raw = self._context.home.get(ref, cancel=cancel)
         if raw is None:
-            self._forget(ref)
+            self.leave(ref)
             return GONE
         kyma = read_kyma(raw)
         if kyma is None or isinstance(kyma, MalformedObject) or kyma.meta.deleted is None:
-            self._forget(ref)
+            self.leave(ref)
             return None
         seconds = kyma.meta.deleted + self._terms.grace - self._context.clock.now()
         if seconds > 0:
             return seconds + 1.0  # the timestamp has no fractions of seconds
         return self._purge(kyma, raw, cancel)
 
-    def _forget(self, ref: ObjectRef) -> None:
+    def leave(self, ref: ObjectRef) -> None:
+        """Drop the access to the runtime, and its errors."""
         self._context.runtimes.forget((ref.namespace, ref.name))
         self._registry.replace(PURGE_ERROR, {}, kyma_name=ref.name)
 

@@ -14,7 +14,7 @@ from kymatui.domain.kyma.watchers import Watcher, read_watcher
 from kymatui.domain.remote.watcher_routes import ISTIO, InvalidRoute, route_spec, select_gateways
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Clock, Cluster, Object, PatchKind
 from kymatui.errors import ClusterError, ConflictError, NotFoundError, RefusedError
-from kymatui.operator.framework.controller import GONE, KindWatch, RequeueIntervals, Wake
+from kymatui.operator.framework.controller import GONE, KindWatch, PlainController, RequeueIntervals
 
 WATCHER: Final = GroupVersionKind(OPERATOR, "v1beta2", "Watcher")
 VIRTUAL_SERVICE: Final = GroupVersionKind(ISTIO, "v1beta1", "VirtualService")
@@ -25,7 +25,7 @@ _RESYNC: Final = 600.0  # seconds; changes of Watchers, VirtualServices and Gate
 _MESSAGES: Final = {"True": "VirtualService is configured", "False": "VirtualService is not configured"}
 
 
-class WatcherController:
+class WatcherController(PlainController):
     """Implements `OperatorController` for Watchers and Gateways of a namespace.
 
     As lifecycle-manager does, it overwrites the spec of an existing VirtualService of the Watcher's name, and leaves
@@ -48,15 +48,6 @@ class WatcherController:
             KindWatch(VIRTUAL_SERVICE, _same_name, self._namespace, required=False),
             KindWatch(GATEWAY, self._all_watchers, self._namespace, required=False),
         )
-
-    def begin(self, wake: Wake) -> None:
-        """Do nothing: there are no watches beyond those of the control plane."""
-
-    def end(self) -> None:
-        """Do nothing: there is nothing to close."""
-
-    def leave(self, ref: ObjectRef) -> None:
-        """Do nothing: nothing is kept."""
 
     def _all_watchers(self, gateway: ObjectRef) -> Iterable[ObjectRef]:
         for raw in self._home.list(WATCHER, self._namespace):
