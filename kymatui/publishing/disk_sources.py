@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from kymatui.actions.components.stored_components import StoredComponent
     from kymatui.engine.cluster.ports import Object
     from kymatui.engine.sources.artifact_store import ContentStore
-    from kymatui.publishing.module_component import GitCommit
 
 
 _CHUNK: Final = 1024 * 1024  # bytes in memory while a file is read

@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Generic, TextIO
 
 from msgspec.structs import replace
 
-from kymatui.actions.batch import BatchItem, BatchJob, Items, Plan, Result
+from kymatui.actions.batch import BatchItem, BatchJob, Items, Plan, Result, Verb, run_batch
+from kymatui.actions.jobs import job_cluster
 from kymatui.cli.options.confirmation import confirm
 from kymatui.cli.options.direct_install import cancellable
 from kymatui.cli.options.git_review import GitReview
@@ -19,6 +21,7 @@ from kymatui.cli.output.printing import print_message, print_text
 from kymatui.errors import ForbiddenError, KymatuiError, RefusedError, UnknownNameError
 
 if TYPE_CHECKING:
+    from kymatui.actions.session import Session
     from kymatui.cli.output.batch_view import BatchView
     from kymatui.domain.plans.cluster_target import ClusterName
     from kymatui.engine.cluster.ports import Cluster
@@ -138,12 +141,38 @@ class DocumentRenderer(CommandRenderer[Plan, Result]):
         self.display(items, outcome)
 
 
-def renderer_of(
-    view: BatchView[Plan, Result], cluster: Callable[[], ClusterName], written: Callable[[], Cluster] | None = None
-) -> CommandRenderer[Plan, Result]:
-    """Return the renderer of the requested output.
+def run_view(
+    items: Items[Plan, Result],
+    verb: Verb[Plan, Result],
+    view: BatchView[Plan, Result],
+    cluster: Callable[[], ClusterName],
+    written: Callable[[], Cluster] | None = None,
+    *,
+    skips_refused: bool = False,
+) -> int:
+    """Run a batch with the options of a command line; return the exit status.
 
     `cluster` returns the cluster as its journal names it, `written` the one that is asked what applies its objects.
     """
     kind = DocumentRenderer if view.args.output in ("json", "yaml") else TerminalRenderer
-    return kind(view, cluster, written)
+    return run_batch(items, verb, kind(view, cluster, written), dry_run=view.args.dry_run, skips_refused=skips_refused)
+
+
+def run_in_session(
+    items: Items[Plan, Result],
+    verb: Verb[Plan, Result],
+    view: BatchView[Plan, Result],
+    session: Session,
+    *,
+    at_home: bool = False,
+    skips_refused: bool = False,
+) -> int:
+    """Run a batch in the cluster of a session, or with `at_home` in the control plane; return the exit status."""
+    return run_view(
+        items,
+        verb,
+        view,
+        partial(job_cluster, session),
+        lambda: session.home if at_home else session.cluster,
+        skips_refused=skips_refused,
+    )

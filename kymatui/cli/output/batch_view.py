@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic
 
 from msgspec import Struct
 
-from kymatui.actions.batch import BatchItem, Items, Plan, Result
+from kymatui.actions.batch import BatchItem, Items, Plan, Result, Work
 from kymatui.cli.output.plan_changes import plan_text
 from kymatui.cli.output.printing import markdown, table
 from kymatui.domain.kubernetes.terminal_text import format_count, with_subject
@@ -123,6 +123,14 @@ class BatchView(Generic[Plan, Result]):
     def item_outcome(self, item: BatchItem[Plan, Result], outcome: str) -> str:
         """Return the outcome of one of several in a batch with an outcome."""
         return outcome
+
+    def reached_outcome(self, item: BatchItem[Plan, Result], outcome: str) -> str:
+        """Return how far one of several came that has not failed."""
+        if item.work is Work.NOTHING:
+            return "unchanged"
+        if outcome != "unfinished":
+            return outcome
+        return "done" if item.result is not None else "planned"
 
     # the question and the job
 

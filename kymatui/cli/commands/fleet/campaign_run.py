@@ -6,7 +6,6 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from kymatui.actions.batch import run_batch
 from kymatui.actions.edits.campaign import (
     Campaign,
     CampaignEdit,
@@ -18,7 +17,7 @@ from kymatui.actions.edits.campaign import (
     campaign_target,
 )
 from kymatui.cli.cluster_options import uses_contexts
-from kymatui.cli.options.batch_renderers import renderer_of
+from kymatui.cli.options.batch_renderers import run_view
 from kymatui.cli.options.contexts import chosen_contexts
 from kymatui.cli.options.direct_install import no_changes_on_interrupt
 from kymatui.cli.options.editing import action_words
@@ -105,10 +104,8 @@ def run_campaign(
     if all(item.refusal for item in items):
         refuse_unknown()
     is_resumed = getattr(args, "resumed_job", None) is not None
-    renderer = renderer_of(
-        view_of(target, args, change, job_runtimes(steps, is_resumed=is_resumed)), lambda: campaign.home
-    )
-    return run_batch(items, CampaignEdit(campaign, _print_step), renderer, dry_run=args.dry_run, skips_refused=True)
+    view = view_of(target, args, change, job_runtimes(steps, is_resumed=is_resumed))
+    return run_view(items, CampaignEdit(campaign, _print_step), view, lambda: campaign.home, skips_refused=True)
 
 
 def selected_contexts(args: argparse.Namespace, **how: bool) -> tuple[ListedFleet, Sequence[str], None]:

@@ -40,7 +40,10 @@ from kymatui.lists.catalog_cells import CatalogEntry
 if TYPE_CHECKING:
     from kymatui.actions.session import Session
     from kymatui.domain.catalog.rows import Catalog
+    from kymatui.domain.kubernetes.refs import ObjectRef
     from kymatui.domain.modules.state_checks import ModuleSignature
+
+    Manifests = Mapping[ObjectRef, Manifest]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -158,10 +161,7 @@ class _Printer:
         """Say how many Helm releases are not in the table."""
         if catalog.releases and not self._args.installed_by and not self._args.no_headers:
             count = format_count(len(catalog.releases), "Helm release")
-            text = f"{count} of other tools not listed; --installed-by all lists them"
-            if text not in self._said:
-                self._said.add(text)
-                print_line(text, sys.stderr)
+            self._print_once(f"{count} of other tools not listed; --installed-by all lists them")
 
     def _unknown(self, signatures: Mapping[str, ModuleSignature]) -> None:
         """Say why signatures are invalid or unknown, each reason once."""
@@ -171,34 +171,24 @@ class _Printer:
                 reasons.setdefault(f"{signature.status}: {signature.why}", []).append(name)
         for why, names in reasons.items():
             more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-            text = sanitize(f"signature of {', '.join(names[:3])}{more} {why}")
-            if text not in self._said:
-                self._said.add(text)
-                print_line(text, sys.stderr)
+            self._print_once(sanitize(f"signature of {', '.join(names[:3])}{more} {why}"))
+
+    def _print_once(self, text: str, *, is_message: bool = False) -> None:
+        """Print on standard error what was not printed before."""
+        if text not in self._said:
+            self._said.add(text)
+            print_message(text) if is_message else print_line(text, sys.stderr)
 
     def _problems(self, catalog: Catalog) -> None:
         """Print the problems that are in no row; a row has its own reason."""
         lists, others = missing_list_problems(catalog, verbose=self._args.verbose)
-        for text in (sanitize(problem.text) for problem in lists):
-            if text not in self._said:
-                self._said.add(text)
-                print_message(text)
-        for text in (f"{problem.severity.value}: {sanitize(problem.text)}" for problem in others):
-            if text not in self._said:
-                self._said.add(text)
-                print_line(text, sys.stderr)
+        for problem in lists:
+            self._print_once(sanitize(problem.text), is_message=True)
+        for problem in others:
+            self._print_once(f"{problem.severity.value}: {sanitize(problem.text)}")
 
 
 # `kymatui catalog --remote RUNTIME`: each module with its Manifest on the control plane, and who says what of it.
-
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from kymatui.domain.catalog.rows import Catalog
-    from kymatui.domain.kubernetes.refs import ObjectRef
-
-    Manifests = Mapping[ObjectRef, Manifest]
 
 
 def show(args: argparse.Namespace) -> int:

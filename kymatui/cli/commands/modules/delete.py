@@ -9,16 +9,14 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from kymatui.actions.batch import Work, run_batch
-from kymatui.actions.jobs import job_cluster
+from kymatui.actions.batch import Work
 from kymatui.cli.cluster_options import add_option, add_options
-from kymatui.cli.options.batch_renderers import renderer_of
+from kymatui.cli.options.batch_renderers import run_in_session
 from kymatui.cli.options.direct_install import CommandContext, ProgressPrinter, add_running, open_context
 from kymatui.cli.options.uninstalls import BACKUP_OPTIONS, DELETION_OPTIONS
 from kymatui.cli.output.batch_view import BatchQuestion, BatchView
@@ -83,12 +81,7 @@ def delete_modules(
     items = _planned(context, port, names)
     verb = Deletion(port, RunControls(ProgressPrinter(), unattended=True, just_made=args.yes))
     view = DeletionView(context, kind, port, is_list=len(names) != 1)
-    return run_batch(
-        items,
-        verb,
-        renderer_of(view, partial(job_cluster, context.session), lambda: context.session.cluster),
-        dry_run=args.dry_run,
-    )
+    return run_in_session(items, verb, view, context.session)
 
 
 def _planned(context: CommandContext, port: SessionDeletions, names: Sequence[str]) -> list[DeletionItem]:

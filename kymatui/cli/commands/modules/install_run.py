@@ -8,16 +8,13 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
-from kymatui.actions.batch import run_batch
-from kymatui.actions.jobs import job_cluster
 from kymatui.actions.modules.install import Installation, InstallControls, InstallItem, plan_installs
 from kymatui.actions.modules.install_plan import Adoption, InstallRequest, with_interrupted_values
 from kymatui.actions.modules.module_sources import ModuleSource
 from kymatui.actions.modules.upgrade import SkippedUpgrade
-from kymatui.cli.options.batch_renderers import renderer_of
+from kymatui.cli.options.batch_renderers import run_in_session
 from kymatui.cli.options.direct_install import ProgressPrinter, install_request
 from kymatui.cli.output.install_results import InstallView
 from kymatui.cli.output.printing import print_message, print_text
@@ -91,5 +88,4 @@ def apply_installs(
     limits = RunLimits(ready=args.timeout, hooks=args.timeout, gone=args.timeout, broken=USER_ACTION_SECONDS)
     controls = InstallControls(ProgressPrinter(), limits, args.wait, args.yes, print_new_plan)
     installation = Installation(context.port, controls, requests)
-    renderer = renderer_of(view, partial(job_cluster, context.session), lambda: context.session.cluster)
-    return run_batch(items, installation, renderer, dry_run=args.dry_run, skips_refused=everything)
+    return run_in_session(items, installation, view, context.session, skips_refused=everything)

@@ -6,14 +6,12 @@ import argparse
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kymatui.actions.batch import Work, run_batch
+from kymatui.actions.batch import Work
 from kymatui.actions.edits.handover import planned_handover
 from kymatui.actions.edits.module_edits import EditControls, EditPlan, EditResult, ModuleEditing, plan_edits
-from kymatui.actions.jobs import job_cluster
-from kymatui.cli.options.batch_renderers import renderer_of
+from kymatui.cli.options.batch_renderers import run_in_session
 from kymatui.cli.options.direct_install import ProgressPrinter
 from kymatui.cli.options.editing import action_words, plan_json, print_stage, require_rights
 from kymatui.cli.options.uninstalls import consent_of, uninstall_consequence, uninstall_tables, uninstalls_json
@@ -47,8 +45,7 @@ def run_edits(
         args.timeout, ProgressPrinter(), _print_stage, _print_edited, changed=changed, wait=args.wait, unattended=True
     )
     view = EditView(args, session, edits, is_list=len(items) != 1)
-    renderer = renderer_of(view, partial(job_cluster, session), lambda: session.cluster)
-    return run_batch(items, ModuleEditing(edits, controls), renderer, dry_run=args.dry_run)
+    return run_in_session(items, ModuleEditing(edits, controls), view, session)
 
 
 def _print_stage(module: str, stage: EditProgress) -> None:
@@ -123,11 +120,7 @@ class EditView(BatchView[EditPlan, EditResult]):
             return "failed" if item.result is None and item.required_plan.edits else "unfinished"
         if item.refusal is not None:
             return "refused"
-        if item.work is Work.NOTHING:
-            return "unchanged"
-        if outcome != "unfinished":
-            return outcome
-        return "done" if item.result is not None else "planned"
+        return self.reached_outcome(item, outcome)
 
     def question(self, items: Sequence[EditItem]) -> BatchQuestion:
         toggles = [item.required_plan.proposal.toggle for item in items]

@@ -5,14 +5,11 @@ from __future__ import annotations
 import argparse
 import threading
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from kymatui.actions.batch import run_batch
-from kymatui.actions.jobs import job_cluster
 from kymatui.cli.cluster_options import add_option
 from kymatui.cli.commands.fleet.sync import read_labels
-from kymatui.cli.options.batch_renderers import renderer_of
+from kymatui.cli.options.batch_renderers import run_in_session
 from kymatui.cli.options.direct_install import ProgressPrinter
 from kymatui.cli.options.editing import add_editing, effects_json, open_for_edit, print_stage, require_rights
 from kymatui.cli.options.uninstalls import (
@@ -82,9 +79,7 @@ def _run(args: argparse.Namespace, labels: Mapping[str, str | None], session: Se
     item = plan_labels(edits, labels, consent_of(args), args.timeout)
     verb = LabelEditing(edits, ProgressPrinter(), print_stage, changed, args.timeout if args.wait else 0.0)
     view = LabelView(args, session, edits)
-    return run_batch(
-        [item], verb, renderer_of(view, partial(job_cluster, session), lambda: session.home), dry_run=args.dry_run
-    )
+    return run_in_session([item], verb, view, session, at_home=True)
 
 
 class LabelView(_View):

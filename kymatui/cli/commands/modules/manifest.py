@@ -8,13 +8,10 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kymatui.actions.batch import Work, run_batch
-from kymatui.actions.jobs import job_cluster
 from kymatui.cli.cluster_options import add_option, add_options
-from kymatui.cli.options.batch_renderers import renderer_of
+from kymatui.cli.options.batch_renderers import run_in_session
 from kymatui.cli.options.direct_install import add_running, open_context, waiting_note
 from kymatui.cli.options.unknown_names import require_known
 from kymatui.cli.output.batch_view import BatchQuestion, BatchView
@@ -24,8 +21,12 @@ from kymatui.domain.plans.plan_preview import summarize_actions
 from kymatui.errors import UsageError
 
 if TYPE_CHECKING:
-    from kymatui.actions.modules.manifest import ManifestProposal
+    from kymatui.actions.modules.manifest import ManifestItem, ManifestProposal, ManifestResult
     from kymatui.domain.plans.manifest_body import ManifestProgress
+
+    _View = BatchView[ManifestProposal, ManifestResult]
+else:
+    _View = BatchView
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -54,8 +55,7 @@ def run(args: argparse.Namespace) -> int:
         items = action.plan(named, force=args.force, allow_downgrade=args.allow_downgrade)
         controls = ManifestControls(_print_progress, args.timeout, args.wait, wrote=_print_written)
         view = ManifestView(context.target, args, context.cluster.name, is_list=len(items) != 1)
-        renderer = renderer_of(view, partial(job_cluster, context.session), lambda: context.session.home)
-        return run_batch(items, ManifestWriting(action, controls), renderer, dry_run=args.dry_run)
+        return run_in_session(items, ManifestWriting(action, controls), view, context.session, at_home=True)
 
 
 def _print_written(proposal: ManifestProposal) -> None:
@@ -65,14 +65,6 @@ def _print_written(proposal: ManifestProposal) -> None:
 def _print_progress(now: ManifestProgress) -> None:
     """Print the operator's progress to standard error."""
     print_line(f"  {now.message}{waiting_note(now.message, now.actor)}", sys.stderr)
-
-
-if TYPE_CHECKING:
-    from kymatui.actions.modules.manifest import ManifestItem, ManifestProposal, ManifestResult
-
-    _View = BatchView[ManifestProposal, ManifestResult]
-else:
-    _View = BatchView
 
 
 class ManifestView(_View):
@@ -102,13 +94,7 @@ class ManifestView(_View):
         return _proposal_json(item.required_plan, outcome)
 
     def item_outcome(self, item: ManifestItem, outcome: str) -> str:
-        if item.error is not None:
-            return "unfinished"
-        if item.work is Work.NOTHING:
-            return "unchanged"
-        if outcome != "unfinished":
-            return outcome
-        return "done" if item.result is not None else "planned"
+        return self.reached_outcome(item, outcome) if item.error is None else "unfinished"
 
     def question(self, items: Sequence[ManifestItem]) -> BatchQuestion:
         action = f"Apply {', '.join(str(item.required_plan.ref) for item in items)}"

@@ -9,13 +9,10 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kymatui.actions.batch import run_batch
-from kymatui.actions.jobs import job_cluster
 from kymatui.cli.cluster_options import add_option
-from kymatui.cli.options.batch_renderers import renderer_of
+from kymatui.cli.options.batch_renderers import run_in_session
 from kymatui.cli.options.direct_install import CommandContext, add_running, open_context
 from kymatui.cli.output.batch_view import BatchQuestion, BatchView
 from kymatui.cli.output.printing import document, markdown, paragraph, print_line, print_text, table
@@ -96,8 +93,7 @@ def _restore(context: CommandContext) -> int:
         raise RefusedError(f"{plan.newest.path} has no objects", hint="`kymatui restore` lists all backups")
     verb = Restoration(backups, cluster, _print_step, _print_step, args.timeout if args.wait else 0.0)
     view = RestoreView(context.target, args, cluster.name, is_list=False)
-    renderer = renderer_of(view, partial(job_cluster, context.session), lambda: context.session.cluster)
-    return run_batch([restoration_item(plan)], verb, renderer, dry_run=args.dry_run)
+    return run_in_session([restoration_item(plan)], verb, view, context.session)
 
 
 def _print_step(text: str) -> None:
