@@ -213,7 +213,7 @@ def refused() -> PlanScreen:
 
 
 def command(text: str) -> ScreenCommand:
-    return ScreenCommand(text, text, lambda _: None, aliases=(text,), usage=text, arguments=lambda: (text,))
+    return ScreenCommand(f"{text} {text}", text, lambda _: None, aliases=(text,), arguments=lambda: (text,))
 
 
 def test_every_dialog_is_opened() -> None:

@@ -38,33 +38,29 @@ def _places(app: FlowApp) -> Iterator[ScreenCommand]:
         "modules", "open the catalog", lambda _: app.ways.climb_to_catalog(), aliases=("mod", "catalog")
     )
     yield ScreenCommand(
-        "module",
+        f"module NAME [{'|'.join(TABS)}]",
         "open a module, or one of its tabs",
         lambda words: _module(app, words),
         aliases=("m",),
-        usage=f"module NAME [{'|'.join(TABS)}]",
         arguments=lambda: [line for name in _modules(app) for line in (name, *(f"{name} {tab}" for tab in TABS))],
     )
     yield ScreenCommand(
-        "tree",
+        "tree NAME",
         "show the resources of a module as a tree",
         lambda words: _module(app, [*words[:1], "resources"]),
         aliases=("xray",),
-        usage="tree NAME",
         arguments=lambda: _modules(app),
     )
     yield ScreenCommand(
-        "logs",
+        "logs NAME",
         "read the logs of a module's manager and Pods",
         lambda words: _logs(app, words),
-        usage="logs NAME",
         arguments=lambda: _modules(app),
     )
     yield ScreenCommand(
-        "component",
+        "component HOST[:PORT][/PATH]//COMPONENT:VERSION",
         "show a component in a registry: resources, signatures, templates",
         lambda words: _component(app, words),
-        usage="component HOST[:PORT][/PATH]//COMPONENT:VERSION",
     )
     for kind, text, alias in (
         ("channels", "compare the channels", "matrix"),
@@ -74,33 +70,29 @@ def _places(app: FlowApp) -> Iterator[ScreenCommand]:
     ):
         yield ScreenCommand(kind, text, partial(_place, app, kind), aliases=(alias,))
     yield ScreenCommand(
-        "glossary",
+        "glossary [WORD]",
         "explain the words of the tables: states, drift, who acts",
         lambda words: app.ways.open(ScreenStep("glossary", " ".join(words))),
-        usage="glossary [WORD]",
         arguments=glossary_words,
     )
     yield ScreenCommand(
-        CONTEXTS,
+        CONTEXT_USAGE,
         "list the contexts of the kubeconfig, or switch to one; - switches back",
         lambda words: _context(app, words),
         aliases=("context", "contexts"),
-        usage=CONTEXT_USAGE,
         arguments=lambda: (*app.contexts.names, PREVIOUS),
     )
     yield ScreenCommand(
-        "ns",
+        f"ns [NAMESPACE|{ALL_NAMESPACES}]",
         "limit lists to one namespace, as --namespace does; all removes the limit; plans cover every namespace",
         lambda words: app.jobs.run_flow(app.contexts.narrow(words[0] if words else "")),
         aliases=("namespace",),
-        usage=f"ns [NAMESPACE|{ALL_NAMESPACES}]",
         arguments=lambda: (*app.contexts.namespaces, ALL_NAMESPACES),
     )
     yield ScreenCommand(
-        "fleet",
+        "fleet [contexts|runtimes]",
         "list the clusters of all contexts, or the runtimes of this control plane",
         lambda words: _fleet(app, words),
-        usage="fleet [contexts|runtimes]",
         arguments=lambda: (ViewKind.CONTEXTS.value, ViewKind.RUNTIMES.value),
     )
     yield ScreenCommand("back", "return to the previous view", lambda _: app.ways.back())
@@ -172,28 +164,23 @@ def _table(app: FlowApp) -> Iterator[ScreenCommand]:
     yield from copying(app)
     if app.shown is not None:
         yield ScreenCommand(
-            "save",
-            "save this view to a file",
-            lambda words: _save(app, words),
-            usage=f"save FILE.{'|'.join(app.shown.exports())}",
+            f"save FILE.{'|'.join(app.shown.exports())}", "save this view to a file", lambda words: _save(app, words)
         )
     if table is None:
         return
     yield ScreenCommand("filter", "filter the lines", lambda words: _filter(app, " ".join(words)))
     yield ScreenCommand(
-        "filters",
+        "filters [NAME|save NAME|delete NAME]",
         "apply a saved filter; save the current one under a name, or delete one",
         lambda words: _filters(app, words),
-        usage="filters [NAME|save NAME|delete NAME]",
         arguments=lambda: (*app.favourites.filters, "save", *(f"delete {name}" for name in app.favourites.filters)),
     )
     if table.order is not None:
         columns = tuple(column.id for column in table.grid.columns)
         yield ScreenCommand(
-            "sort",
+            "sort COLUMN[:desc]",
             "sort the lines by a column",
             lambda words: _sort(app, words),
-            usage="sort COLUMN[:desc]",
             arguments=lambda: tuple(f"{column}{direction}" for column in columns for direction in ("", ":desc")),
         )
 
@@ -249,9 +236,7 @@ def _sort(app: FlowApp, words: Sequence[str]) -> None:
 
 def _program(app: FlowApp) -> Iterator[ScreenCommand]:
     names = tuple(theme.name.removeprefix("kymatui-") for theme in THEMES)
-    yield ScreenCommand(
-        "theme", "change the colours", lambda words: _theme(app, words), usage="theme NAME", arguments=lambda: names
-    )
+    yield ScreenCommand("theme NAME", "change the colours", lambda words: _theme(app, words), arguments=lambda: names)
     yield ScreenCommand("refresh", "read the cluster and the kubeconfig again", lambda _: app.action_reconnect())
     yield ScreenCommand("help", "list all keys and commands", lambda _: _help(app))
     yield ScreenCommand("quit", "quit kymatui", lambda _: app.leave(), aliases=("q", "q!"))

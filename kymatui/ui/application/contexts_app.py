@@ -103,11 +103,10 @@ class ContextsApp(FleetApp):
         """Return the commands of the fleet without those that need a control plane."""
         own = [command for command in super().commands() if command.name not in _REPLACED]
         opening = ScreenCommand(
-            "ctx",
+            "ctx [NAME]",
             "open the catalog of a context; without a name the fleet",
             partial(_open, self),
             aliases=("context", "contexts"),
-            usage="ctx [NAME]",
             arguments=partial(_names, self),
         )
         catalog = ScreenCommand(

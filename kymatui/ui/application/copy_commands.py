@@ -45,10 +45,9 @@ _LABELS = {
 
 def commands(app: FlowApp) -> Iterator[ScreenCommand]:
     yield ScreenCommand(
-        "copy",
+        f"copy [{'|'.join(FORMS)}]",
         "copy the line: its name, kubectl command, JSON path, YAML, or the table",
         lambda words: _copy(app, words),
-        usage=f"copy [{'|'.join(FORMS)}]",
         arguments=lambda: FORMS,
     )
 

@@ -191,30 +191,27 @@ def commands(app: FleetFlowApp) -> Sequence[ScreenCommand]:
     """Return the commands in the order in which the help displays them."""
     own = [
         ScreenCommand(
-            "fleet",
+            "fleet [contexts|runtimes]",
             f"list all {app.subject}s, or those of another fleet",
             partial(_fleet, app),
-            usage="fleet [contexts|runtimes]",
             arguments=lambda: (ViewKind.CONTEXTS.value, ViewKind.RUNTIMES.value),
         )
     ]
     own += [ScreenCommand(kind, text, partial(_place, app, kind)) for kind, text in PLACES.items()]
     own.append(
         ScreenCommand(
-            "runtime",
+            "runtime NAME",
             "open the catalog of a runtime",
             partial(_runtime, app),
             aliases=("rt",),
-            usage="runtime NAME",
             arguments=partial(_names, app),
         )
     )
     own.append(
         ScreenCommand(
-            WHATIF,
+            "whatif FILE|FOLDER",
             "show what new or changed ModuleReleaseMetas, ModuleTemplates and Kymas do to the fleet",
             partial(_what_if, app),
-            usage="whatif FILE|FOLDER",
             arguments=manifest_paths,
         )
     )

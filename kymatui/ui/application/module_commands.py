@@ -59,64 +59,57 @@ def _commands(app: FlowApp) -> Iterator[ScreenCommand]:
     """Yield the module commands; without a name they apply to the modules that the screen is about."""
     for verb, (text, usage) in _HELP.items():
         names = partial(_names, app)
-        yield ScreenCommand(verb.value, text, partial(_toggle, app, verb), usage=usage, arguments=names)
+        yield ScreenCommand(usage, text, partial(_toggle, app, verb), arguments=names)
     yield ScreenCommand(
-        "label",
+        f"label {'|'.join(LABELS)} on|off",
         "allow or forbid beta or internal modules in the Kyma",
         lambda words: app.jobs.run_flow(run_label_command(app, words)),
-        usage=f"label {'|'.join(LABELS)} on|off",
         arguments=lambda: [f"{name} {word}" for name in LABELS for word in ("on", "off")],
     )
     yield ScreenCommand(
-        "install",
+        "install NAME…, install NAME CHART [NAMESPACE]",
         "install a module directly, or a chart as a release",
         partial(_install, app),
-        usage="install NAME…, install NAME CHART [NAMESPACE]",
         arguments=partial(_names, app),
     )
     text = "install a module, or change its version, with a Manifest"
     yield _of_several(app, "manifest", text, manifest.start_manifest_job)
     yield _of_several(app, "adopt", "adopt modules that another tool installed", adopt)
     yield ScreenCommand(
-        "upgrade",
+        "upgrade NAME…|all",
         "upgrade modules that were installed directly",
         partial(_upgrade, app),
-        usage="upgrade NAME…|all",
         arguments=lambda: [*_names(app), "all"],
     )
     yield _of_several(app, "delete", "delete modules step by step", start_deletion)
     yield ScreenCommand(
-        "edit",
+        f"edit NAME|{KYMA}",
         "edit the module CR of a module, or the Kyma, in $EDITOR",
         partial(_edit, app),
-        usage=f"edit NAME|{KYMA}",
         arguments=lambda: [*_names(app), KYMA],
         writes=True,
     )
     yield ScreenCommand(
-        "restore",
+        "restore [NAME|FILE]",
         "restore deleted objects from a backup",
         lambda words: app.jobs.run_flow(run_restore_command(app, words)),
-        usage="restore [NAME|FILE]",
         arguments=partial(_names, app),
     )
     yield ScreenCommand(
-        "resume",
+        "resume [JOB]",
         "resume an interrupted job",
         lambda words: app.jobs.run_flow(resume_job(app, words)),
-        usage="resume [JOB]",
         arguments=lambda: [
             name for record in app.jobs.interrupted for name in (*record.heading.modules, record.number)
         ],
     )
     yield ScreenCommand(
-        "link",
+        "link [NAME]",
         "open the documentation or repository of a module",
         partial(_one, app, open_link, "link NAME"),
-        usage="link [NAME]",
         arguments=partial(_names, app),
     )
-    yield replace(_of_several(app, "act", "open the menu of actions on modules", open_action_menu), usage="")
+    yield replace(_of_several(app, "act", "open the menu of actions on modules", open_action_menu), line="act")
 
 
 def _names(app: FlowApp) -> list[str]:
@@ -196,7 +189,7 @@ def _one(app: FlowApp, start: Callable[[FlowApp, str], Flow], usage: str, words:
 
 def _of_several(app: FlowApp, name: str, text: str, start: Callable[[FlowApp, Sequence[str]], Flow]) -> ScreenCommand:
     usage = f"{name} NAME…"
-    return ScreenCommand(name, text, partial(_several, app, start, usage), usage=usage, arguments=partial(_names, app))
+    return ScreenCommand(usage, text, partial(_several, app, start, usage), arguments=partial(_names, app))
 
 
 def _several(app: FlowApp, start: Callable[[FlowApp, Sequence[str]], Flow], usage: str, words: Sequence[str]) -> None:

@@ -151,7 +151,7 @@ async def _plan(
         purpose = JobPurpose(change.kind, change.modules, {**change.options, **numbers, **git, RUNTIMES: names})
         title = campaign_title(change.words, steps, planned)
         work = JobSpec(title, run, "", keeps, titles, _STAYS, purpose, cluster=lambda: campaign.home)
-        app.jobs.start(work, partial(_again, app, runtimes, requested))
+        app.jobs.start(work, partial(_plan, app, runtimes, requested))
     return answer.verdict
 
 
@@ -170,11 +170,6 @@ async def resume_campaign(app: FleetFlowApp, record: JobRecord) -> None:
             hint=f"run `{record.resume_command}` in a terminal",
         )
     await _plan(app, record.runtimes, requested, is_resumed=True)
-
-
-async def _again(app: FleetFlowApp, runtimes: Sequence[str], requested: _Requested) -> None:
-    """Plan again what is left of an interrupted campaign and apply it; completed runtimes are skipped."""
-    await _plan(app, runtimes, requested)
 
 
 def _step(wave: Sequence[CampaignStep]) -> str:

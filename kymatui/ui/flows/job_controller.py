@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from kymatui.ui.connection.cluster_view import ClusterView
 
 Result = TypeVar("Result")
-JobRestart = Callable[[], Coroutine[Any, Any, None]]
+JobRestart = Callable[[], Coroutine[Any, Any, object]]
 """Makes the flow that led to a job anew."""
 
 JOBS = "jobs"
@@ -205,7 +205,7 @@ class ScreenJobs:
         """Return whether a flow is running or asking."""
         return self._busy
 
-    def run_flow(self, coroutine: Coroutine[Any, Any, None]) -> None:
+    def run_flow(self, coroutine: Coroutine[Any, Any, object]) -> None:
         """Run a flow unless another flow is asking."""
         if self._busy:
             coroutine.close()
@@ -215,17 +215,17 @@ class ScreenJobs:
         self._flow_place, self.flow_target = self._app.view.place, self._app.view.target
         self._app.run_worker(self._alone(coroutine), group="flows", exit_on_error=False)
 
-    async def _alone(self, coroutine: Coroutine[Any, Any, None]) -> None:
+    async def _alone(self, coroutine: Coroutine[Any, Any, object]) -> None:
         try:
             await self._guarded(coroutine)
         finally:
             self._busy = False
 
-    def run_beside(self, coroutine: Coroutine[Any, Any, None]) -> None:
+    def run_beside(self, coroutine: Coroutine[Any, Any, object]) -> None:
         """Run a flow that asks nothing, next to any other flow."""
         self._app.run_worker(self._guarded(coroutine), group="beside", exit_on_error=False)
 
-    async def _guarded(self, coroutine: Coroutine[Any, Any, None]) -> None:
+    async def _guarded(self, coroutine: Coroutine[Any, Any, object]) -> None:
         try:
             await coroutine
         except KymatuiError as error:

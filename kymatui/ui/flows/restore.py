@@ -100,12 +100,8 @@ async def _restore(app: FlowApp, deletion: DeletionBackups) -> PreviewVerdict:
         run = partial(_run_restoration, plan, cluster)
         purpose = JobPurpose("restore", (plan.module,) if plan.module else (), restore_options(plan.backups))
         job = JobSpec(restore_title(deletion[0]), run, plan.module, keeps, (_STEP,), _STAYS, purpose)
-        app.jobs.start(job, partial(_restore_again, app, deletion))
+        app.jobs.start(job, partial(_restore, app, deletion))
     return answer.verdict
-
-
-async def _restore_again(app: FlowApp, deletion: DeletionBackups) -> None:
-    await _restore(app, deletion)
 
 
 def _run_restoration(plan: RestorationPlan, cluster: Cluster, report: JobReport) -> str:

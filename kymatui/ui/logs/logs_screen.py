@@ -52,10 +52,7 @@ class LogsScreen(FramedScreen):
     def commands(self) -> Sequence[ScreenCommand]:
         return (
             ScreenCommand(
-                "filter",
-                "display only lines that match, or with ! those that do not",
-                self._filter,
-                usage="filter [!]PATTERN",
+                "filter [!]PATTERN", "display only lines that match, or with ! those that do not", self._filter
             ),
         )
 

@@ -13,15 +13,26 @@ _MOST_NAMES = 14  # that a message lists
 
 
 class ScreenCommand(Struct, frozen=True):
-    """One command: `arguments()` lists the completions, `run(words)` runs it, `writes` if it writes."""
+    """One command: `line` is its name with the words that may follow it, in a form such as `tree NAME`.
 
-    name: str
+    `arguments()` lists the completions, `run(words)` runs it, `writes` if it writes.
+    """
+
+    line: str
     help: str
     run: Callable[[Sequence[str]], None]
     aliases: tuple[str, ...] = ()
-    usage: str = ""
     arguments: Callable[[], Iterable[str]] = tuple
     writes: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.line.partition(" ")[0]
+
+    @property
+    def usage(self) -> str:
+        """Return its line, "" for a command without further words."""
+        return self.line if " " in self.line else ""
 
 
 class UnknownCommand(Struct, frozen=True):

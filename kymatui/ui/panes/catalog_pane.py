@@ -13,7 +13,7 @@ from textual.content import Content
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.lists.catalog import COLUMN_NAMES, OFFERED, CatalogColumn, choose_columns
 from kymatui.ui.navigation.command_table import ScreenCommand, unknown_name
-from kymatui.ui.panes.table_pane import TablePane
+from kymatui.ui.panes.table_pane import TablePane, sort_keys, view_keys
 from kymatui.ui.presenters.catalog.catalog_views import ALL_MODULES, CatalogView, catalog_views, columns_of
 from kymatui.ui.presenters.catalog.table_notices import table_notice
 from kymatui.ui.terminal.plain_widgets import with_tone
@@ -32,21 +32,9 @@ class CatalogPane(TablePane):
     """Table of modules with a view per channel; the cursor starts on `module`."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        *(
-            Binding(
-                str(n),
-                f"view({n})",
-                "Show all modules, one channel, or community modules",
-                show=False,
-                id=f"catalog.view-{n}",
-            )
-            for n in range(10)
-        ),
+        *view_keys("catalog.view", 10, "Show all modules, one channel, or community modules"),
         Binding("C", "columns", "Choose columns", show=False, id="catalog.columns"),
-        Binding("N", "sort('name')", "Sort by name", show=False, id="catalog.sort-name"),
-        Binding("S", "sort('state')", "Sort by state", show=False, id="catalog.sort-state"),
-        Binding("A", "sort('age')", "Sort by age", show=False, id="catalog.sort-age"),
-        Binding("D", "sort('drift')", "Sort by drift", show=False, id="catalog.sort-drift"),
+        *sort_keys("catalog"),
     ]
 
     def __init__(self, module: str = "") -> None:
@@ -212,28 +200,19 @@ class CatalogPane(TablePane):
         labels = tuple(view.label for view in catalog_views(self.kymatui.catalog))
         return (
             ScreenCommand(
-                "view",
+                "view NAME",
                 "show all modules, one channel, or community modules",
-                self._command_view,
-                usage="view NAME",
+                lambda words: self.choose_view("view", labels, words, "view NAME"),
                 arguments=lambda: labels,
             ),
             ScreenCommand("bad", "show only modules with problems, or all", lambda _: self.toggle_problems()),
             ScreenCommand(
-                "columns",
+                "columns NAME…",
                 "choose the columns and their order",
                 self._command_columns,
-                usage="columns NAME…",
                 arguments=lambda: COLUMN_NAMES,
             ),
         )
-
-    def _command_view(self, words: Sequence[str]) -> None:
-        offered = {view.label: number for number, view in enumerate(catalog_views(self.kymatui.catalog))}
-        if words and words[0] in offered:
-            self.show_view(offered[words[0]])
-        else:
-            self.kymatui.problem(unknown_name("view", words[0] if words else "", offered, "view NAME"))
 
     def _command_columns(self, words: Sequence[str]) -> None:
         unknown = [word for word in words if word not in COLUMN_NAMES]

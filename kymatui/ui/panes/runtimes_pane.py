@@ -16,8 +16,8 @@ from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.snapshot.cluster_index import KYMA_FEED
 from kymatui.domain.snapshot.snapshots import FeedState
 from kymatui.ui.flows.flow_app import FleetPart, fleet_catalogs
-from kymatui.ui.navigation.command_table import ScreenCommand, unknown_name
-from kymatui.ui.panes.table_pane import TablePane
+from kymatui.ui.navigation.command_table import ScreenCommand
+from kymatui.ui.panes.table_pane import TablePane, sort_keys, view_keys
 from kymatui.ui.presenters.catalog.table_notices import TableNotice, failed_notice, failure_notice
 from kymatui.ui.terminal.plain_widgets import with_tone
 from kymatui.ui.viewmodels.row_list import Row
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 
 GROUPS = ("", "plan", "region", "platform-region", "channel", "state", "account")
+_GROUP_WORDS = tuple(name or "none" for name in GROUPS)
 BY_STATE = SortOrder("state")
 
 
@@ -51,20 +52,8 @@ class RuntimesPane(FleetPart, TablePane):
     """One line per runtime or per group; filters stay until they are cleared."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("N", "sort('name')", "Sort by name", show=False, id="fleet.sort-name"),
-        Binding("S", "sort('state')", "Sort by state", show=False, id="fleet.sort-state"),
-        Binding("A", "sort('age')", "Sort by age", show=False, id="fleet.sort-age"),
-        Binding("D", "sort('drift')", "Sort by drift", show=False, id="fleet.sort-drift"),
-        *(
-            Binding(
-                str(n),
-                f"view({n})",
-                "List runtimes, or group them by plan, region …",
-                show=False,
-                id=f"fleet.group-{n}",
-            )
-            for n in range(len(GROUPS))
-        ),
+        *sort_keys("fleet"),
+        *view_keys("fleet.group", len(GROUPS), "List runtimes, or group them by plan, region …"),
     ]
 
     def __init__(self) -> None:
@@ -241,21 +230,13 @@ class RuntimesPane(FleetPart, TablePane):
     def commands(self) -> Sequence[ScreenCommand]:
         return (
             ScreenCommand(
-                "group",
+                "group WHAT",
                 "group the runtimes and count them, or list them",
-                self._command_group,
-                usage="group WHAT",
-                arguments=lambda: [name or "none" for name in GROUPS],
+                lambda words: self.choose_view("group", _GROUP_WORDS, words, "group WHAT"),
+                arguments=lambda: _GROUP_WORDS,
             ),
             ScreenCommand("bad", "show only runtimes with problems, or all", lambda _: self.toggle_problems()),
         )
-
-    def _command_group(self, words: Sequence[str]) -> None:
-        names = {name or "none": number for number, name in enumerate(GROUPS)}
-        if words and words[0] in names:
-            self.show_view(names[words[0]])
-        else:
-            self.fleet_app.problem(unknown_name("group", words[0] if words else "", names, "group WHAT"))
 
 
 def fleet_notice(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, cast
 
 from textual import on
 from textual.app import ComposeResult
+from textual.binding import Binding
 from textual.content import Content
 from textual.widget import Widget
 
-from kymatui.ui.navigation.command_table import ScreenCommand
+from kymatui.ui.navigation.command_table import ScreenCommand, unknown_name
 from kymatui.ui.presenters.catalog.table_notices import TableNotice
 from kymatui.ui.terminal.plain_widgets import Box, Static, Vertical, with_tone
 from kymatui.ui.viewmodels.row_list import rows_with
@@ -17,6 +19,21 @@ from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable
 from kymatui.ui.widgets.status_line import StatusLine
 from kymatui.ui.widgets.view_tabs import Tab, ViewTabs
+
+if TYPE_CHECKING:
+    from kymatui.ui.base.screen_app import ScreenApp
+
+
+def view_keys(ids: str, number: int, text: str) -> Iterator[Binding]:
+    """Yield the keys of so many views, the first of which is 0."""
+    for n in range(number):
+        yield Binding(str(n), f"view({n})", text, show=False, id=f"{ids}-{n}")
+
+
+def sort_keys(ids: str) -> Iterator[Binding]:
+    """Yield the keys that sort by the columns that every list of modules or runtimes has."""
+    for key, column in (("N", "name"), ("S", "state"), ("A", "age"), ("D", "drift")):
+        yield Binding(key, f"sort('{column}')", f"Sort by {column}", show=False, id=f"{ids}.sort-{column}")
 
 
 class TablePane(Vertical):
@@ -119,6 +136,14 @@ class TablePane(Vertical):
 
     def action_view(self, number: int) -> None:
         self.show_view(number)
+
+    def choose_view(self, what: str, names: Sequence[str], words: Sequence[str], usage: str) -> None:
+        """Display the view of a command's first word; say what the word can be where it is none of the views."""
+        numbers = {name: number for number, name in enumerate(names)}
+        if words and words[0] in numbers:
+            self.show_view(numbers[words[0]])
+        else:
+            cast("ScreenApp", self.app).problem(unknown_name(what, words[0] if words else "", numbers, usage))
 
     def toggle_problems(self) -> None:
         """Hide rows without a problem, or show them again."""
