@@ -101,6 +101,17 @@ def digest_of(content: bytes, algorithm: str = "sha256") -> str:
     return f"{algorithm}:{hashlib.new(algorithm, content).hexdigest()}"
 
 
+def read_body(reference: ImageReference, raw: bytes, what: str) -> dict[str, Any]:
+    """Return a decoded JSON object. Raise RegistryError that names what it is."""
+    try:
+        body = read_json(raw)
+    except ValueError as error:
+        raise RegistryError(f"{reference}: {what} cannot be read: {error}") from None
+    if not isinstance(body, dict):
+        raise RegistryError(f"{reference}: {what} is not a JSON object")
+    return body
+
+
 def read_manifest(reference: ImageReference, raw: bytes, media_type: str) -> ImageManifest:
     """Verify the requested digest and decode the manifest. Raise RegistryError."""
     algorithm = reference.digest.partition(":")[0] or "sha256"
@@ -110,10 +121,5 @@ def read_manifest(reference: ImageReference, raw: bytes, media_type: str) -> Ima
             f"{reference}: the registry sent a manifest whose digest is {digest}",
             hint="the registry or a proxy changed it; it was not used",
         )
-    try:
-        body = read_json(raw)
-    except ValueError as error:
-        raise RegistryError(f"{reference}: the manifest cannot be read: {error}") from None
-    if not isinstance(body, dict):
-        raise RegistryError(f"{reference}: the manifest is not a JSON object")
+    body = read_body(reference, raw, "the manifest")
     return ImageManifest(reference, str(body.get("mediaType") or media_type.partition(";")[0]), digest, raw, body)

@@ -21,6 +21,7 @@ from kymatui.adapters.oci.image_manifest import (
     ContentDescriptor,
     ImageManifest,
     digest_of,
+    read_body,
     read_descriptor,
     read_manifest,
 )
@@ -252,20 +253,10 @@ def _registry_messages(response: Any) -> Sequence[str]:
 
 
 def _listed(where: ImageReference, response: Any, key: str) -> list[Any]:
-    entries = _json(where, response).get(key) or []
+    entries = read_body(where, response.content, "the registry's answer").get(key) or []
     if not isinstance(entries, list):
         raise RegistryError(f"{where}: {key} in the registry's answer is not a list")
     return entries
-
-
-def _json(where: ImageReference, response: Any) -> dict[str, Any]:
-    try:
-        body = read_json(response.content)
-    except ValueError as error:
-        raise RegistryError(f"{where}: the registry's answer cannot be read: {error}") from None
-    if not isinstance(body, dict):
-        raise RegistryError(f"{where}: the registry's answer is not a JSON object")
-    return body
 
 
 TransferReport = Callable[[str, int, int], None]

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import partial
 from typing import Any
 
 from msgspec import Struct
@@ -89,7 +90,7 @@ class Requester:
         self._flags = flags or TransportFlags()
         self._cancelled = cancelled or threading.Event()
         self._pause = pause or self._wait
-        self._authenticator = Authenticator(credentials, self._ask_token_server)
+        self._authenticator = Authenticator(credentials, partial(self._ask, is_foreign=False))
 
     def send(self, method: str, url: str, *, owner: str = "", **more: Any) -> Any:
         """Send a request; answer one 401 with credentials. Raise RegistryError after a second 401.
@@ -124,7 +125,11 @@ class Requester:
     ) -> Any:
         """Read an address of another origin with a token that was issued without credentials."""
         more.pop("params", None)  # the first URL had them
-        token = anonymous_token(self._ask_stranger, address, challenge) if method in ("GET", "HEAD") else None
+        token = (
+            anonymous_token(partial(self._ask, is_foreign=True), address, challenge)
+            if method in ("GET", "HEAD")
+            else None
+        )
         if token is not None:
             headers = {**headers, "Authorization": token}
             response = self._patiently(method, address, is_foreign=True, headers=headers, **more).response
@@ -141,11 +146,8 @@ class Requester:
         if self._cancelled.is_set():
             raise CancelledError("the transfer was cancelled")
 
-    def _ask_token_server(self, method: str, realm: str, **more: Any) -> Any:
-        return self._once(method, realm, is_foreign=False, **more).response
-
-    def _ask_stranger(self, method: str, realm: str, **more: Any) -> Any:
-        return self._once(method, realm, is_foreign=True, **more).response
+    def _ask(self, method: str, realm: str, **more: Any) -> Any:
+        return self._once(method, realm, **more).response
 
     def _patiently(self, method: str, url: str, **more: Any) -> _Exchange:
         """Retry after 429, 5xx and dropped connections, if the body can be sent a second time."""

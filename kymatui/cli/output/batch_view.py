@@ -24,6 +24,15 @@ CONTINUE: Final = "run the command again to continue; completed modules are skip
 WITHOUT_REFUSED: Final = "run the command again without the refused modules"
 
 
+def reached_outcome(item: BatchItem[Any, Any], outcome: str) -> str:
+    """Return how far one of several came that has not failed, in a batch with an outcome."""
+    if item.work is Work.NOTHING:
+        return "unchanged"
+    if outcome != "unfinished":
+        return outcome
+    return "done" if item.result is not None else "planned"
+
+
 class BatchQuestion(Struct, frozen=True):
     """What is asked before a batch is run, and what its journal has.
 
@@ -123,14 +132,6 @@ class BatchView(Generic[Plan, Result]):
     def item_outcome(self, item: BatchItem[Plan, Result], outcome: str) -> str:
         """Return the outcome of one of several in a batch with an outcome."""
         return outcome
-
-    def reached_outcome(self, item: BatchItem[Plan, Result], outcome: str) -> str:
-        """Return how far one of several came that has not failed."""
-        if item.work is Work.NOTHING:
-            return "unchanged"
-        if outcome != "unfinished":
-            return outcome
-        return "done" if item.result is not None else "planned"
 
     # the question and the job
 

@@ -81,10 +81,7 @@ class CatalogFeeds:
         arranged_for = self._inputs()
         self._notice_crds()
         for fixed in WATCHED_KINDS:
-            resource = self._client.discovery.find_kind(fixed.group, fixed.kind, fixed.versions)
-            if resource is None:
-                self._feeds.absent(fixed.feed, f"the cluster does not serve {fixed.kind} of {fixed.group}")
-            else:
+            if (resource := self._feeds.find(fixed)) is not None:
                 self._follow(fixed.feed, resource, fixed)
         self.installed.arrange(self._namespaces)
         self._arrange_modules()

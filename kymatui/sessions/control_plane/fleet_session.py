@@ -163,9 +163,8 @@ class FleetSession:
             self._follow(MANIFESTS)
 
     def _follow(self, fixed: WatchedKind) -> None:
-        resource = self.home.client.discovery.find_kind(fixed.group, fixed.kind, fixed.versions)
+        resource = self._feeds.find(fixed)
         if resource is None:
-            self._feeds.absent(fixed.feed, f"the cluster does not serve {fixed.kind} of {fixed.group}")
             return
         decode: Any = {KYMAS.feed: FleetKyma, MANIFESTS.feed: FleetManifest}.get(fixed.feed)
         context = self.home.client.transport.connection.namespace

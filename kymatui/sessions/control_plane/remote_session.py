@@ -141,10 +141,7 @@ class FleetObjectFeeds:
     def start(self) -> None:
         """Begin to watch; raises what discovery raises."""
         for fixed in _FOLLOWED:
-            resource = self._home.client.discovery.find_kind(fixed.group, fixed.kind, fixed.versions)
-            if resource is None:
-                self._feeds.absent(fixed.feed, f"the control plane does not serve {fixed.kind} of {fixed.group}")
-            else:
+            if (resource := self._feeds.find(fixed, "the control plane")) is not None:
                 self._feeds.follow(fixed.feed, resource, only=self._namespace)
 
     def objects(self) -> tuple[tuple[Object, ...], tuple[Object, ...]] | None:

@@ -377,9 +377,8 @@ class ControlSide:
         namespace, name = self._key
         label = f"{LABEL_KYMA_NAME}={name}"
         for fixed in (*KYMA_KINDS, *((_SECRET,) if self._has_secret else ())):
-            resource = self._home.client.discovery.find_kind(fixed.group, fixed.kind, fixed.versions)
+            resource = self._own.find(fixed, "the control plane")
             if resource is None:
-                self._own.absent(fixed.feed, f"the control plane does not serve {fixed.kind} of {fixed.group}")
                 continue
             self._own.follow(
                 fixed.feed,

@@ -48,9 +48,8 @@ class ControlPlane:
         kymas = [name for _, name in self._keys]
         chosen = f"{LABEL_KYMA_NAME} in ({','.join(kymas)})" if len(kymas) <= _NAMED else LABEL_KYMA_NAME
         for fixed in KYMA_KINDS:
-            resource = self.home.client.discovery.find_kind(fixed.group, fixed.kind, fixed.versions)
+            resource = self._feeds.find(fixed, "the control plane")
             if resource is None:
-                self._feeds.absent(fixed.feed, f"the control plane does not serve {fixed.kind} of {fixed.group}")
                 continue
             self._feeds.follow(
                 fixed.feed,

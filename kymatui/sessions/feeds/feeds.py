@@ -139,6 +139,13 @@ class Feeds:
         for name in names:
             self._line(name)
 
+    def find(self, fixed: WatchedKind, owner: str = "the cluster") -> ApiResource | None:
+        """Return the resource of a kind; mark a kind that `owner` does not serve."""
+        resource = self._client.discovery.find_kind(fixed.group, fixed.kind, fixed.versions)
+        if resource is None:
+            self.absent(fixed.feed, f"{owner} does not serve {fixed.kind} of {fixed.group}")
+        return resource
+
     def follow(
         self,
         name: str,

@@ -15,7 +15,7 @@ from kymatui.cli.options.batch_renderers import run_in_session
 from kymatui.cli.options.direct_install import ProgressPrinter
 from kymatui.cli.options.editing import action_words, plan_json, print_stage, require_rights
 from kymatui.cli.options.uninstalls import consent_of, uninstall_consequence, uninstall_tables, uninstalls_json
-from kymatui.cli.output.batch_view import BatchQuestion, BatchView
+from kymatui.cli.output.batch_view import BatchQuestion, BatchView, reached_outcome
 from kymatui.cli.output.plan_changes import edit_summary
 from kymatui.cli.output.printing import markdown, paragraph, print_line, table, wrapped
 from kymatui.domain.kubernetes.terminal_text import sanitize, with_subject
@@ -120,7 +120,7 @@ class EditView(BatchView[EditPlan, EditResult]):
             return "failed" if item.result is None and item.required_plan.edits else "unfinished"
         if item.refusal is not None:
             return "refused"
-        return self.reached_outcome(item, outcome)
+        return reached_outcome(item, outcome)
 
     def question(self, items: Sequence[EditItem]) -> BatchQuestion:
         toggles = [item.required_plan.proposal.toggle for item in items]

@@ -14,7 +14,7 @@ from kymatui.cli.cluster_options import add_option, add_options
 from kymatui.cli.options.batch_renderers import run_in_session
 from kymatui.cli.options.direct_install import add_running, open_context, waiting_note
 from kymatui.cli.options.unknown_names import require_known
-from kymatui.cli.output.batch_view import BatchQuestion, BatchView
+from kymatui.cli.output.batch_view import BatchQuestion, BatchView, reached_outcome
 from kymatui.cli.output.printing import markdown, paragraph, print_line, table
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.plans.plan_preview import summarize_actions
@@ -94,7 +94,7 @@ class ManifestView(_View):
         return _proposal_json(item.required_plan, outcome)
 
     def item_outcome(self, item: ManifestItem, outcome: str) -> str:
-        return self.reached_outcome(item, outcome) if item.error is None else "unfinished"
+        return reached_outcome(item, outcome) if item.error is None else "unfinished"
 
     def question(self, items: Sequence[ManifestItem]) -> BatchQuestion:
         action = f"Apply {', '.join(str(item.required_plan.ref) for item in items)}"
