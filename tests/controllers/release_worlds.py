@@ -27,7 +27,8 @@ from kymatui.domain.kyma.states import State
 from kymatui.domain.modules.module_outcomes import work_list
 from kymatui.domain.plans.kyma_manifest import ModuleContent
 from kymatui.domain.plans.manifest_body import ManifestLayer
-from kymatui.domain.whatif.catalog_change import CatalogChange, runtime_key
+from kymatui.domain.remote.catalog_sync import name_key
+from kymatui.domain.whatif.catalog_change import CatalogChange
 from kymatui.domain.whatif.fleet_objects import FleetObjects, build_fleet_objects, manifest_choice
 from kymatui.domain.whatif.forecast import ModuleForecast, foresee
 from kymatui.domain.whatif.module_results import ResultKind
@@ -222,7 +223,7 @@ class ReleaseWorld:
         self.home.create({key: value for key, value in stored.items() if key != "status"})
 
     def _change_kyma(self, raw: Mapping[str, Any]) -> None:
-        name = runtime_key(raw)[1]
+        name = name_key(raw)[1]
         if name not in self.runtimes:
             self._add_kyma(dict(raw))
             return
@@ -245,7 +246,7 @@ class ReleaseWorld:
     ) -> Iterator[str]:
         """Yield what came otherwise; `skipped` are versions that the skip label keeps."""
         installed = dict(self._applied)
-        kymas = {runtime_key(raw): read_kyma(raw) for raw in self.home.list(KYMA, SPACE)}
+        kymas = {name_key(raw): read_kyma(raw) for raw in self.home.list(KYMA, SPACE)}
         for entry in entries:
             key = entry.runtime[1], entry.module
             version = installed.pop(key, "")

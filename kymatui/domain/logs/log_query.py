@@ -40,7 +40,7 @@ class LogQuery(Struct, frozen=True):
         options = self.options
         parameters = [("container", self.container), ("timestamps", "true")]
         if self.after is not None:
-            parameters.append(("sinceTime", _rfc3339(self.after)))
+            parameters.append(("sinceTime", format_time(self.after // _SECOND)))
         elif options.since is not None:
             parameters.append(("sinceSeconds", str(options.since)))
         if options.tail is not None and self.after is None:
@@ -51,8 +51,3 @@ class LogQuery(Struct, frozen=True):
     def resumed(self, after: int | None) -> LogQuery:
         """Return the request for what comes after a line; the same request if no line was read."""
         return self if after is None else replace(self, after=after)
-
-
-def _rfc3339(nanoseconds: int) -> str:
-    """Return the time with whole seconds: older kubelets ignore the fraction, newer ones would skip lines by it."""
-    return format_time(nanoseconds // _SECOND)

@@ -85,7 +85,7 @@ def sensitivity(name: str) -> Sensitivity:
     words = _parts_of(name)
     if not words or words[0] in _HARMLESS_FIRST or words[-1] in _HARMLESS_LAST or _is_reference(words[-1]):
         return Sensitivity.NONE
-    if any(map(_is_deep, words)) or _has_key(words) or _is_phrase(words):
+    if any(map(_is_deep, words)) or _has_key(words) or not _PAIRS.isdisjoint(pairwise(words)):
         return Sensitivity.DEEP
     while len(words) > 1 and (words[-1] in _FILLERS or words[-1].isdigit()):
         words = words[:-1]
@@ -148,8 +148,3 @@ def _has_key(words: list[str]) -> bool:
             if not is_name:
                 return True
     return False
-
-
-def _is_phrase(words: list[str]) -> bool:
-    """Return whether two words together are sensitive: `connectionString`, `id_ed25519`."""
-    return not _PAIRS.isdisjoint(pairwise(words))

@@ -239,14 +239,14 @@ def _with_copies(entries: Iterable[SyncEntry], copies: Sequence[Object] | None) 
     if copies is None:
         yield from (replace(entry, standing=SyncStatus.UNKNOWN) for entry in entries)
         return
-    remaining = {_key(raw): raw for raw in copies}
+    remaining = {name_key(raw): raw for raw in copies}
     for entry in entries:
         copy = remaining.pop((KYMA_NAMESPACE, entry.ref.name), None)
         yield _replaced(entry, copy)
     yield from (_only_there(raw) for _, raw in sorted(remaining.items()))
 
 
-def _key(raw: Object) -> tuple[str, str]:
+def name_key(raw: Object) -> tuple[str, str]:
     ref = read_ref(raw)
     return ref.namespace, ref.name
 

@@ -7,10 +7,9 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kymatui.domain.fleet.fleet_tracker import RuntimeKey
-from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings, WindowPolicy
 from kymatui.domain.kyma_edit.label_effects import Labels, with_labels
+from kymatui.domain.remote.catalog_sync import name_key
 from kymatui.domain.snapshot.snapshots import Object
 from kymatui.domain.whatif.fleet_objects import KYMA, CatalogKey, FleetObjects, catalog_key
 
@@ -42,7 +41,7 @@ def apply_change(fleet: FleetObjects, change: CatalogChange) -> FleetObjects:
     catalog |= {catalog_key(raw): raw for raw in change.objects if raw.get("kind") != KYMA}
     kymas = dict(fleet.kymas)
     for raw in change.kymas:
-        key = runtime_key(raw)
+        key = name_key(raw)
         kymas[key] = _changed_kyma(kymas.get(key), raw)
     if change.labels:
         kymas = {key: with_labels(raw, change.labels) for key, raw in kymas.items()}
@@ -52,13 +51,8 @@ def apply_change(fleet: FleetObjects, change: CatalogChange) -> FleetObjects:
 
 def without_other_kymas(change: CatalogChange, fleet: FleetObjects) -> CatalogChange:
     """Return the change of a part of a fleet: Kymas that are not in the part are left out."""
-    kept = tuple(raw for raw in change.objects if raw.get("kind") != KYMA or runtime_key(raw) in fleet.kymas)
+    kept = tuple(raw for raw in change.objects if raw.get("kind") != KYMA or name_key(raw) in fleet.kymas)
     return replace(change, objects=kept)
-
-
-def runtime_key(raw: Object) -> RuntimeKey:
-    ref = read_ref(raw)
-    return ref.namespace, ref.name
 
 
 def _changed_kyma(before: Object | None, change: Object) -> Object:

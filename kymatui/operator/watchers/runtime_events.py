@@ -79,7 +79,11 @@ def forwarded_certificate(values: Sequence[str]) -> x509.Certificate | EventRefu
         return EventRefusal(401, "several headers with a client certificate")
     if len(values[0]) > _HEADER_LIMIT:
         return EventRefusal(401, "the header with the client certificate is over 32 KiB")
-    certificates = [part.partition("=")[2] for part in values[0].replace(",", ";").split(";") if _is_certificate(part)]
+    certificates = [
+        part.partition("=")[2]
+        for part in values[0].replace(",", ";").split(";")
+        if part.strip().lower().startswith("cert=")
+    ]
     if len(certificates) != 1:
         return EventRefusal(401, f"{len(certificates)} client certificates in one header")
     text = urllib.parse.unquote(certificates[0].strip().strip('"'))
@@ -87,10 +91,6 @@ def forwarded_certificate(values: Sequence[str]) -> x509.Certificate | EventRefu
         return x509.load_pem_x509_certificate(text.encode())
     except (ValueError, UnsupportedAlgorithm):
         return EventRefusal(401, "the client certificate cannot be read")
-
-
-def _is_certificate(part: str) -> bool:
-    return part.strip().lower().startswith("cert=")
 
 
 def runtime_of(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from kymatui.actions.batch import Work
+from kymatui.actions.batch import BatchItem, Work
 from kymatui.actions.edits.handover import planned_handover
 from kymatui.actions.edits.module_edits import (
     EditControls,
@@ -196,10 +196,10 @@ def _run(
         )
         if any(item.is_pending for item in items):
             report.step(EDIT)
-        return run_batch_job(items, ModuleEditing(edits, controls), report, _result_line)
+        return run_batch_job(items, ModuleEditing(edits, controls), report, result_message)
 
 
-def _result_line(item: EditItem) -> str:
+def result_message(item: BatchItem[Any, Any]) -> str:
     return item.result.message if item.result is not None else ""
 
 

@@ -10,7 +10,6 @@ from kymatui.actions.jobs import FOLLOW_SECONDS, JobReport, JobSpec
 from kymatui.actions.modules.manifest import (
     ManifestAction,
     ManifestControls,
-    ManifestItem,
     ManifestProposal,
     ManifestWriting,
     manifest_item,
@@ -24,6 +23,7 @@ from kymatui.errors import RefusedError
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
 from kymatui.ui.flows.batch_job import run_batch_job
+from kymatui.ui.flows.kyma_edit import result_message
 from kymatui.ui.presenters.plans.install_preview import manifest_title, preview_manifest
 from kymatui.ui.viewmodels.display_text import ChoiceOption, Question
 
@@ -142,8 +142,4 @@ def _run(manifesting: ManifestAction, proposal: ManifestProposal, link: Connecti
     with link.listening() as changed:
         controls = ManifestControls(report_progress, FOLLOW_SECONDS, changed=changed, wrote=wrote)
         verb = ManifestWriting(manifesting, controls)
-        return run_batch_job([manifest_item(proposal)], verb, report, _result_line, lambda _: WRITE)
-
-
-def _result_line(item: ManifestItem) -> str:
-    return item.result.message if item.result is not None else ""
+        return run_batch_job([manifest_item(proposal)], verb, report, result_message, lambda _: WRITE)
