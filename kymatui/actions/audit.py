@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from msgspec.structs import replace
 
@@ -109,7 +109,9 @@ class _Inspector:
             others = self._cluster.list_metadata(_CONFIG_MAP, "owner=helm", cancel=self._cancel)
         except ClusterError:
             return None
-        in_maps = (f"{read_ref(raw).namespace}/{_labels(raw).get('name') or ''}" for raw in others)
+        in_maps = (
+            f"{read_ref(raw).namespace}/{(raw['metadata'].get('labels') or {}).get('name') or ''}" for raw in others
+        )
         return frozenset(
             (
                 *(f"{installation.namespace}/{installation.name}" for installation in known if installation.is_chart),
@@ -168,10 +170,6 @@ class _Inspector:
         for row in self._seen.rows:
             if row.name in here and row.checked:
                 yield "delete", row.checked[0].resource.kind, "", f"deleting {row.name}", row.name
-
-
-def _labels(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    return raw["metadata"].get("labels") or {}
 
 
 def _is_listed(snapshot: Snapshot, feed: str) -> bool:

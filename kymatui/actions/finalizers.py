@@ -5,10 +5,12 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kymatui.domain.catalog.rows import Catalog
 from kymatui.domain.kubernetes.managed_fields import finalizer_owners, manual_finalizer_owners
 from kymatui.domain.kubernetes.object_meta import GARBAGE_COLLECTION, parse_time
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
+from kymatui.domain.kyma_edit.module_edit import elsewhere_refusal
 from kymatui.domain.modules.risks import stuck_finalizers, stuck_words
 from kymatui.engine.cluster.ports import Cluster, Object, PatchKind
 from kymatui.engine.deletion.deletion_state import DeletionState, explain_finalizers
@@ -37,6 +39,12 @@ class BlockedObject(Struct, frozen=True):
     def typed(self) -> str:
         """Return what a person has to type."""
         return self.ref.path
+
+
+def require_runtime(catalog: Catalog, state: DeletionState) -> None:
+    """Raise RefusedError where a module's objects are in another cluster, so that none of them is found here."""
+    if state.uninstall is None and (refusal := elsewhere_refusal(catalog, "finalizers", state.module)):
+        raise RefusedError(refusal)
 
 
 def blocked_objects(state: DeletionState, cluster: Cluster, manifests_on: Cluster) -> tuple[BlockedObject, ...]:

@@ -221,6 +221,17 @@ def test_objects_of_another_cluster_are_one_finding_however_many_modules_have_so
     assert (note.module, note.path, note.value) == ("", "modules", "3")
 
 
+def test_on_a_control_plane_an_object_of_the_same_name_makes_no_module_run_here() -> None:
+    """The namespace of a module, or a CRD, may be on both sides; what else the module has is on the other."""
+    record = InstallationRecord("mod", InventoryOwner.KEEPER, RECORD, (GONE, read_ref(HELD)))
+    seen = snapshot(kymas=[kyma(name="one", namespace="kcp-system")])
+    assert {"drift.unseen"} == {
+        one.rule.id
+        for one in found(Inspection((record,), {GONE: None, read_ref(HELD): HELD}), seen)
+        if one.rule.id.startswith("drift.")
+    }
+
+
 def test_a_changed_field_is_told_with_its_writer_its_value_and_the_time() -> None:
     changed = workload(wrote("kymatui", IMAGE, operation="Apply"), wrote("kubectl-scale", LEAF, ago=60))
     (one,) = [finding for finding in found(inspected(changed)) if finding.rule.id == "drift.fields"]

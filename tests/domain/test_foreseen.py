@@ -16,8 +16,11 @@ from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma.states import State
 from kymatui.domain.kyma_edit.edit_progress import track_edit
 from kymatui.domain.kyma_edit.module_edit import EditProposal, EditVerb, ModuleEdit, propose_edit
+from kymatui.domain.modules.presence import Presence
 from kymatui.domain.modules.risks import NO_ACCESS, NOT_RELEASED, RiskKind, unreleased_words
+from kymatui.domain.snapshot.missing_lists import RowFact
 from kymatui.domain.snapshot.snapshots import Snapshot
+from kymatui.domain.versions.resolution import ChannelSource
 from tests.domain.builders import (
     NOW,
     Json,
@@ -285,3 +288,85 @@ def test_an_error_of_the_kyma_itself_is_a_problem_and_one_of_a_module_is_not_tol
     assert [(words in one.text, one.actor, str(one.severity)) for one in told] == (
         [(True, Actor.YOU, state.lower())] if words else []
     )
+
+
+def control_plane(*modules: Json, state: str = "Ready", made: Json | None = None, here: bool = False) -> Snapshot:
+    """The control plane's Kyma, whose status has the module; with `here`, its manager is in the same cluster."""
+    place = "kcp-system"
+    own = kyma(modules, status=[report("mod", "1.1.0", state, channel="fast")], name="one", namespace=place)
+    own["metadata"]["uid"] = "u-1"
+    owner = {"operator.kyma-project.io/owned-by": f"{place}/one-mod-1"}
+    return snapshot(
+        kymas=[own],
+        templates=[template("mod", "1.1.0", namespace=place)],
+        release_metas=[meta("mod", {"regular": "1.1.0", "fast": "1.1.0"}, namespace=place)],
+        manifests=[made or placed(manifest("mod", "1.1.0", owner="one"))],
+        workloads=[deployment("mod", "1.1.0", annotations=owner)] if here else [],
+    )
+
+
+def placed(raw: Json, **metadata: Any) -> Json:
+    return {**raw, "metadata": {**raw["metadata"], "namespace": "kcp-system", **metadata}}
+
+
+@pytest.mark.parametrize(
+    ("modules", "state", "presence", "managed", "shown"),
+    [
+        ([], "Ready", Presence.ENABLED, True, State.READY),
+        ([{"name": "other"}], "Error", Presence.ENABLED, True, State.ERROR),
+        ([], "Unmanaged", Presence.UNMANAGED, False, State.UNMANAGED),
+        ([], "Deleting", Presence.DELETING, True, State.DELETING),
+    ],
+)
+def test_19_a_module_in_a_control_planes_status_alone_is_enabled(
+    modules: list[Json], state: str, presence: Presence, managed: bool, shown: State
+) -> None:
+    found = row(control_plane(*modules, state=state))
+    assert (found.presence, found.managed, found.state) == (presence, managed, shown)
+    assert (found.channel, found.resolution.channel_source) == ("fast", ChannelSource.STATUS)
+    is_requested = presence is not Presence.DELETING
+    assert (found.policy, RowFact.POLICY in found.unknown) == ("", is_requested and managed)
+
+
+def test_19_a_module_whose_manifest_is_being_deleted_is_not_enabled() -> None:
+    """Its state may be any: a manager that fails is in Error while its module is uninstalled."""
+    dying = placed(manifest("mod", "1.1.0", "Error", owner="one"), deletionTimestamp=stamp(60))
+    assert row(control_plane(state="Error", made=dying)).presence is Presence.DELETING
+
+
+def test_19_no_policy_is_foreseen_where_only_the_runtime_has_it() -> None:
+    ignoring = placed(manifest("mod", "1.1.0", owner="one"))
+    ignoring["spec"]["customResourcePolicy"] = IGNORE
+    assert risks(control_plane(made=ignoring)) == []
+    asked = control_plane({"name": "mod", "customResourcePolicy": CREATE}, made=ignoring)
+    assert risks(asked) == [RiskKind.CR_STAYS]
+
+
+@pytest.mark.parametrize("verb", list(EditVerb))
+@pytest.mark.parametrize("modules", [(), ({"name": "mod"},)])
+def test_19_an_edit_on_the_control_plane_names_the_command_that_has_an_effect(
+    verb: EditVerb, modules: tuple[Json, ...]
+) -> None:
+    toggle = ModuleEdit(verb, "mod", "fast" if verb is EditVerb.CHANNEL else None, Policy.IGNORE)
+    found = propose_edit(control_plane(*modules), toggle, NOW)
+    (refusal,) = found.refusals
+    value = {EditVerb.CHANNEL: " fast", EditVerb.POLICY: " Ignore"}.get(verb, "")
+    assert f"`kymatui {verb} mod{value} --remote one`" in refusal
+    assert (found.edit, found.is_refused) == (None, True)
+
+
+def test_19_a_control_plane_that_is_its_own_runtime_is_edited() -> None:
+    """Whatever the namespace of its Kyma: its Manifest's objects are beside it."""
+    found = propose_edit(control_plane({"name": "mod"}, here=True), ModuleEdit(EditVerb.DISABLE, "mod"), NOW)
+    assert (found.is_refused, found.edit is not None and not found.edit.is_empty) == (False, True)
+    assert row(control_plane(here=True)).presence is Presence.DELETING
+
+
+def test_19_advice_on_the_control_plane_is_for_the_runtime() -> None:
+    """Without the runtime, a command would ask the control plane for what is not there."""
+    held = placed(manifest("mod", "1.1.0", "Deleting", owner="one"), deletionTimestamp=stamp(60))
+    held["spec"]["customResourcePolicy"] = IGNORE
+    held["metadata"]["finalizers"] = [FINALIZER_MODULE_CR]
+    command = row(control_plane(state="Deleting", made=held)).reason.advice
+    assert command is not None
+    assert command.command.endswith(f"--remove {FINALIZER_MODULE_CR} --remote one")

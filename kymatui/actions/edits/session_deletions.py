@@ -26,10 +26,10 @@ from kymatui.domain.kyma.module_templates import ModuleTemplate, associated_kind
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma.states import State
 from kymatui.domain.kyma_edit.edit_progress import EditProgress, track_edit
-from kymatui.domain.kyma_edit.entry_patch import KymaEdit, edit_entry
+from kymatui.domain.kyma_edit.entry_patch import edit_entry
 from kymatui.domain.kyma_edit.label_edit import LabelProposal, Labels
 from kymatui.domain.kyma_edit.label_effects import preview_label_effects
-from kymatui.domain.kyma_edit.module_edit import EditProposal, EditVerb, ModuleEdit, entry_change
+from kymatui.domain.kyma_edit.module_edit import EditProposal, EditVerb, ModuleEdit, elsewhere_refusal, entry_change
 from kymatui.domain.modules.presence import ManagerVisibility, Presence
 from kymatui.domain.modules.risks import effective_policies, unreleased_words
 from kymatui.domain.ownership import owning_manifest
@@ -95,12 +95,12 @@ class SessionDeletions:
         self._wait_listed()
         snapshot = self._session.snapshot()
         catalog = build_catalog(snapshot, time.time(), cache=self.cache, only=module)
-        row, choice = catalog.row(module), catalog.choice_refusal
+        row, choice = catalog.row(module), elsewhere_refusal(catalog, "delete", module)
         world = index_cluster(snapshot, cache=self.cache)
         unseen = tuple(unknown_lists(snapshot.feeds))
         managed_by = self._managed_by(row, world, module)
         state = DeletionState(self._cluster.name, module, managed_by, handling=handling, keeper=world.keeper)
-        refused = replace(state, refusal=f"{module}: {choice}: use --remote RUNTIME")
+        refused = replace(state, refusal=f"{module}: {choice}")
         if managed_by in (ManagedBy.KYMA, ManagedBy.MANIFEST):
             assert row is not None
             if choice:
@@ -171,7 +171,8 @@ class SessionDeletions:
         unread = tuple(_unread_definitions(world.snapshot.feeds))
         counted = replace(counted, unknown=(*counted.unknown, *unread))
         refusal = "mandatory: every runtime has this module, so it cannot be disabled" if row.mandatory else ""
-        edit = self._edit(row.name) if state.managed_by is ManagedBy.KYMA else None
+        disable = ModuleEdit(EditVerb.DISABLE, row.name)  # for a runtime, in its own Kyma
+        edit = self.edits.propose(disable).edit if state.managed_by is ManagedBy.KYMA else None
         edited = edit.git if edit is not None else ()
         if manifest is not None and state.managed_by is ManagedBy.MANIFEST:
             edited = git_changes(manifest.raw)
@@ -197,10 +198,6 @@ class SessionDeletions:
             entry=requested(edit.before) if edit is not None else None,
             manifest_uid=_manifest_uid(row, world),
         )
-
-    def _edit(self, module: str) -> KymaEdit | None:
-        """Return the edit that removes the entry: for a runtime that of its own Kyma."""
-        return self.edits.propose(ModuleEdit(EditVerb.DISABLE, module)).edit
 
     def _direct(self, state: DeletionState, uninstall_plan: Any, row: ModuleRow | None) -> DeletionState:
         return replace(

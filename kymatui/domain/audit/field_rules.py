@@ -75,9 +75,9 @@ def check(case: AuditInput) -> Iterator[AuditFinding]:
 
 
 def _is_elsewhere(case: AuditInput, record: InstallationRecord) -> bool:
-    """Return whether none of the objects of a Manifest exists here: they are in the runtime's cluster."""
+    """Return whether a Manifest's objects are in a runtime: this is a control plane, or none of them exists here."""
     asked = [ref for ref in record.refs if ref in case.inspection.objects]
-    here = any(case.inspection.objects[ref] is not None for ref in asked)
+    here = any(case.inspection.objects[ref] is not None for ref in asked) and not case.catalog.is_control_plane
     return bool(asked) and not here and record.by is InventoryOwner.KEEPER and not record.unread
 
 
@@ -98,9 +98,10 @@ def _installation(case: AuditInput, record: InstallationRecord) -> Iterator[Audi
     asked = [ref for ref in record.refs if ref in case.inspection.objects]
     live = {ref: body for ref in asked if (body := case.inspection.objects[ref]) is not None}
     if not record.lacks_objects:  # what it lacks is one finding
+        actor = record.keeper if record.by is InventoryOwner.KEEPER else Actor.YOU
         for ref in asked:
             if ref not in live:
-                yield AuditFinding(MISSING, f"{ref} is missing", record.module, str(ref), actor=_mender(record))
+                yield AuditFinding(MISSING, f"{ref} is missing", record.module, str(ref), actor=actor)
     yield from _unread(case, record)
     if not any(_is_installers(writer) for raw in live.values() for writer in field_writers(raw)):
         if live:
@@ -119,10 +120,6 @@ def _unread(case: AuditInput, record: InstallationRecord) -> Iterator[AuditFindi
             yield AuditFinding(
                 UNSEEN, f"{ref} could not be read: {reason}", record.module, str(ref), actor=Actor.CLUSTER
             )
-
-
-def _mender(record: InstallationRecord) -> Actor:
-    return record.keeper if record.by is InventoryOwner.KEEPER else Actor.YOU
 
 
 def _own_names(ref: ObjectRef, raw: Object) -> Iterator[str]:

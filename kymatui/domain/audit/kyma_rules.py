@@ -64,7 +64,8 @@ def check(case: AuditInput) -> Iterator[AuditFinding]:
         if kyma.skipped and not kyma.deleting:  # a deletion ignores the label
             yield AuditFinding(SKIPPED, f"{name} has the skip label", "", name, "metadata.labels", actor=Actor.YOU)
         if kyma.deleting:
-            since = next((_deleted(raw) for raw in case.snapshot.kymas if read_ref(raw) == kyma.ref), None)
+            metas = (read_meta(JsonReader(raw)) for raw in case.snapshot.kymas if read_ref(raw) == kyma.ref)
+            since = next((meta.deleted for meta in metas), None)
             path = "metadata.deletionTimestamp"
             yield AuditFinding(DELETING, f"{name} is being deleted", "", name, path, since=since, actor=Actor.KLM)
         elif kyma.own_error:
@@ -86,10 +87,6 @@ def unread_findings(feeds: Mapping[str, Feed]) -> Iterator[AuditFinding]:
             words = f"{name} (loading): not listed in time" if is_loading else f"{name} ({feed.state.value})"
             actor = Actor.YOU if is_loading else Actor.CLUSTER
             yield AuditFinding(UNREAD, f"{words}{detail}", "", name, since=_stale(feed), actor=actor)
-
-
-def _deleted(raw: object) -> float | None:
-    return read_meta(JsonReader(raw)).deleted
 
 
 def _stale(feed: Feed) -> float | None:

@@ -80,12 +80,13 @@ def check(case: AuditInput) -> Iterator[AuditFinding]:
     for row in case.catalog.rows:
         since = _since(row, resources, manifests)
         rule = _rule(row, since, case.now)
+        about = [item.resource for item in row.checked] or [ref for ref in (row.manifest, row.manager) if ref]
         if rule is not None:
             yield AuditFinding(
                 rule,
                 row.reason.text,
                 row.name,
-                str(next(iter(row.reason.blocked_by), row.checked[0].resource if row.checked else _object(row))),
+                str(next(iter((*row.reason.blocked_by, *about)), "")),
                 row.state_source.value,
                 row.state.value,
                 since,
@@ -93,10 +94,6 @@ def check(case: AuditInput) -> Iterator[AuditFinding]:
                 level=worst_severity(rule.severity, row.reason.severity, _of_time(rule, since, case.now)),
             )
         yield from _besides(row)
-
-
-def _object(row: ModuleRow) -> ObjectRef | str:
-    return row.manifest or row.manager or ""
 
 
 def _rule(row: ModuleRow, since: float | None, now: float) -> AuditRule | None:

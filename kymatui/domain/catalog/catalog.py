@@ -420,7 +420,10 @@ def _declared(
     if not subject.managed:
         yield RowFact.MANAGED, kyma
     if subject.managed or kyma is not None:  # the status mirrors the requests, but not the policy
-        yield RowFact.POLICY, world.missing([KYMA_FEED, RUNTIME_FEED])
+        why = world.missing([KYMA_FEED, RUNTIME_FEED])
+        if why is None and subject.request is not None and subject.request.is_reported:
+            why = UnknownFact(ListGap.UNKNOWN, (), "only the runtime's Kyma has it")
+        yield RowFact.POLICY, why
     if not subject.mandatory and subject.meta is None:
         yield RowFact.MANDATORY, catalog
     if not subject.resolution.channel and subject.origin is CatalogOrigin.KYMA and not subject.mandatory:

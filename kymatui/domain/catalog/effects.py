@@ -72,7 +72,7 @@ def _effect(was: ModuleRow | None, will: ModuleRow | None) -> tuple[EffectKind, 
     if will is None:
         return _withdrawn(was)
     refusal, before = _refusal(will), _refusal(was) if was is not None else None
-    if refusal is not None and refusal.uninstalls and _is_there(was) and not _refused_as_before(was, refusal):
+    if refusal is not None and refusal.uninstalls and _is_new(refusal, was):
         return EffectKind.UNINSTALL, "is uninstalled"
     if refusal is None and before is not None and before.uninstalls and will.managed:
         return EffectKind.INSTALL, f"is installed ({will.desired})"
@@ -109,12 +109,11 @@ def _withdrawn(was: ModuleRow | None) -> tuple[EffectKind, str] | None:
     return kind, "is no longer in the catalog"
 
 
-def _is_there(row: ModuleRow | None) -> bool:
-    return row is None or row.presence is not Presence.NOT_INSTALLED
-
-
-def _refused_as_before(was: ModuleRow | None, refusal: Refusal) -> bool:
-    return was is not None and type(was.resolution.refusal) is type(refusal)
+def _is_new(refusal: Refusal, was: ModuleRow | None) -> bool:
+    """Return whether a refusal concerns what is installed, and was none before."""
+    if was is None:
+        return True
+    return was.presence is not Presence.NOT_INSTALLED and type(was.resolution.refusal) is not type(refusal)
 
 
 def _no_longer_managed(was: ModuleRow | None, will: ModuleRow) -> tuple[EffectKind, str] | None:

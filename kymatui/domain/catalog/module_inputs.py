@@ -312,7 +312,7 @@ def gather_inputs(name: str, world: ClusterIndex, now: float, settings: CatalogO
         resources=world.resources_of(kind) if kind is not None else (),
         mandatory=mandatory,
         managed=_is_managed(request, report, mandatory and world.kyma is not None)
-        or (world.kyma_unreadable and _is_applied(manifest)),
+        or (world.kyma_unreadable and manifest is not None and not manifest.unmanaged),
         installation=installation,
         run=run,
         workloads=tuple(map(read_ref, workloads)),
@@ -491,11 +491,6 @@ def _resolution(
             name, "", ChannelSource.UNKNOWN, meta=resolution.meta, refusal=refusals.ChannelUnknown(name, kyma)
         )
     return _readable_refusal(resolution, world)
-
-
-def _is_applied(manifest: Manifest | None) -> bool:
-    """Return whether the Manifest shows that lifecycle-manager manages the module."""
-    return manifest is not None and not manifest.unmanaged
 
 
 def _readable_refusal(readable_refusal: Resolution, world: ClusterIndex) -> Resolution:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, TypeVar
@@ -23,6 +23,7 @@ from kymatui.domain.kubernetes.object_meta import (
     read_ref,
 )
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kyma.states import State
 
 DEFAULT_CHANNEL = "regular"
 OWN_CHANNEL = "default"
@@ -48,7 +49,7 @@ class TrackedObject(Struct, frozen=True):
 
 
 class ModuleRequest(Struct, frozen=True):
-    """An entry of `spec.modules`; an empty `channel` means the Kyma's channel."""
+    """An entry of `spec.modules`; an empty `channel` means the Kyma's, an empty `policy` an unknown one."""
 
     name: str
     channel: str
@@ -56,6 +57,11 @@ class ModuleRequest(Struct, frozen=True):
     policy: str
     managed: bool
     controller: str
+
+    @property
+    def is_reported(self) -> bool:
+        """Return whether only a control plane's status names it."""
+        return not self.policy
 
 
 class ModuleReport(Struct, frozen=True):
@@ -159,6 +165,15 @@ def _report(entry: JsonReader) -> ModuleReport:
         manifest=_tracking(entry, "manifest"),
         template=_tracking(entry, "template"),
         resource=_tracking(entry, "resource"),
+    )
+
+
+def reported_requests(kyma: Kyma, deleted: Container[str] = ()) -> tuple[ModuleRequest, ...]:
+    """Return what a runtime requests, by its status; `deleted` modules have a Manifest in deletion."""
+    return tuple(
+        ModuleRequest(report.name, report.channel, "", "", report.state != State.UNMANAGED, "")
+        for report in kyma.reports
+        if report.state != State.DELETING and report.name not in deleted
     )
 
 

@@ -19,7 +19,7 @@ from kymatui.domain.gitops import GitChanges, git_warnings
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kyma.kyma_keeper import with_keeper
 from kymatui.domain.kyma.kymas import OWN_CHANNEL, Kyma, Policy, read_kyma
-from kymatui.domain.kyma.problems import Actor
+from kymatui.domain.kyma.problems import Actor, shell_command
 from kymatui.domain.kyma.states import State
 from kymatui.domain.kyma.versions import same_version
 from kymatui.domain.kyma_edit import entry_patch
@@ -28,7 +28,7 @@ from kymatui.domain.modules.presence import Presence
 from kymatui.domain.modules.risks import RiskKind, risks_of_policy
 from kymatui.domain.snapshot.cluster_index import CATALOG_FEEDS
 from kymatui.domain.snapshot.missing_lists import RowFact, UnknownFact, explain_missing
-from kymatui.domain.snapshot.snapshots import ReadCache, Snapshot
+from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, ReadCache, Snapshot
 from kymatui.domain.versions.messages import refusal_words
 from kymatui.domain.versions.refusals import HeldBack
 
@@ -134,6 +134,8 @@ def propose_edit(snapshot: Snapshot, toggle: ModuleEdit, now: float, cache: Read
         return EditProposal(toggle, None, (explain_no_kyma(before),))
     if refusal := before.choice_refusal:
         return EditProposal(toggle, None, (f"{refusal}: use --remote RUNTIME, or --fleet",))
+    if refusal := elsewhere_refusal(before, *edit_command((toggle,))):
+        return EditProposal(toggle, None, (refusal,))
     edit = entry_patch.edit_entry(kyma, toggle.module, entry_change(toggle))
     after = build_catalog(_with_kyma(snapshot, edit), now, cache=cache)
     was, will = before.row(toggle.module), after.row(toggle.module)
@@ -149,6 +151,17 @@ def propose_edit(snapshot: Snapshot, toggle: ModuleEdit, now: float, cache: Read
         _is_gone(case),
         case.offers is not None,
     )
+
+
+def elsewhere_refusal(catalog: Catalog, *command: str) -> str:
+    """Return why a command has no effect on a catalog's modules, and which has; "" if they are managed here."""
+    if catalog.choice_refusal:
+        return f"{catalog.choice_refusal}: use --remote RUNTIME"
+    if not catalog.is_control_plane or catalog.kyma is None or RUNTIME_FEED in catalog.feeds:
+        return ""
+    words = f"the modules of {catalog.kyma.ref} run in another cluster, and {catalog.kyma.keeper.value} takes them from"
+    run = shell_command("kymatui", *command, "--remote", catalog.kyma.ref.name)
+    return f"{words} the Kyma there; run `{run}`, or use that cluster's context"
 
 
 def explain_no_kyma(catalog: Catalog) -> str:
@@ -273,16 +286,13 @@ def _not_to_be_taken_over(case: _Case) -> Iterator[str]:
     row = case.was
     if row is None or row.presence is Presence.UNMANAGED or not row.installed or not row.channels:
         return
-    if _is_direct(row) and not any(same_version(row.installed, version) for version in row.channels.values()):
+    is_direct = not row.managed and row.presence in (Presence.ENABLED, Presence.NOT_CONFIGURED)
+    if is_direct and not any(same_version(row.installed, version) for version in row.channels.values()):
         offered = ", ".join(f"{channel} ({version})" for channel, version in row.channels.items())
         yield (
             f"{case.module} {row.installed} is installed directly, and no channel has that version: "
             f"upgrade it first, or delete it; the channels have {offered}"
         )
-
-
-def _is_direct(row: ModuleRow) -> bool:
-    return not row.managed and row.presence in (Presence.ENABLED, Presence.NOT_CONFIGURED)
 
 
 def _still_unmanaging(case: _Case) -> Iterator[str]:

@@ -110,7 +110,8 @@ def effective_policies(request: ModuleRequest | None, manifest: Manifest | None)
 
 
 def _of_policies(request: ModuleRequest, manifest: Manifest) -> Iterator[ModuleRisk]:
-    asked, has = request.policy or Policy.CREATE_AND_DELETE, manifest.policy or Policy.CREATE_AND_DELETE
+    has = manifest.policy or Policy.CREATE_AND_DELETE
+    asked = request.policy or has  # unknown if only reported
     if asked == Policy.CREATE_AND_DELETE and has == Policy.IGNORE:
         words = (
             f"The Kyma has policy CreateAndDelete, but {manifest.ref} still has Ignore. If you disable the module, "

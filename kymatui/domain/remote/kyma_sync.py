@@ -19,18 +19,27 @@ from kymatui.domain.kubernetes.object_meta import (
     find_condition,
     parse_time,
 )
-from kymatui.domain.kyma.kymas import KYMA_NAMESPACE, Kyma, ModuleReport, Policy, TrackedObject
+from kymatui.domain.kyma.kymas import (
+    KYMA_NAMESPACE,
+    Kyma,
+    ModuleReport,
+    ModuleRequest,
+    Policy,
+    TrackedObject,
+    reported_requests,
+)
 from kymatui.domain.kyma.manifests import Manifest
 from kymatui.domain.kyma.problems import Actor, advice_for_runtime, with_advice
-from kymatui.domain.kyma.states import State
 from kymatui.domain.modules.risks import kyma_deletion_advice, kyma_deletion_words
 from kymatui.domain.remote.differences import NOTHING, ComparisonLine, LineArea, LineVerdict, format_json
+from kymatui.domain.snapshot.snapshots import Object
 
 LABEL_WATCHED_BY = f"{OPERATOR}/watched-by"
 ANNOTATION_OWNED_BY = f"deprecated-{OPERATOR}/owned-by"
 _MIRRORED = tuple(f"kyma-project.io/{name}" for name in ("runtime-id", "global-account-id", "subaccount-id"))
 _SET = (LABEL_WATCHED_BY, LABEL_MANAGED_BY)
 _OF_CONTROL_ONLY = (LABEL_BETA, LABEL_INTERNAL, LABEL_SKIP)
+_POLICY = "customResourcePolicy"
 _MIRROR_SECONDS = 60.0
 """Seconds after a change in the control plane in which the runtime's copy may be outdated."""
 
@@ -306,33 +315,40 @@ def restored_spec(kyma: Kyma, manifests: Iterable[Manifest]) -> Json:
     if not kyma.active_channel:
         return spec
     spec["channel"] = kyma.active_channel
-    spec["modules"] = reported_requests(kyma, kyma.active_channel, manifests)
+    spec["modules"] = reported_entries(kyma, kyma.active_channel, manifests)
     return spec
 
 
-def reported_requests(kyma: Kyma, channel: str, manifests: Iterable[Manifest] = ()) -> list[Json]:
+def reported_entries(kyma: Kyma, channel: str, manifests: Iterable[Manifest] = ()) -> list[Json]:
     """Return the entries of `spec.modules` that the reports of a control plane's Kyma stand for.
 
     `channel` is the Kyma's: modules that report another one name it.
     """
     installed = {manifest.meta.labels.get(LABEL_MODULE_NAME, ""): manifest for manifest in manifests}
-    return [
-        _entry(report, installed.get(report.name), channel)
-        for report in kyma.reports
-        if not _is_going(report, installed.get(report.name))
-    ]
+    deleted = {module for module, manifest in installed.items() if manifest.meta.deleting}
+    return [_entry(request, installed.get(request.name), channel) for request in reported_requests(kyma, deleted)]
 
 
-def _is_going(report: ModuleReport, manifest: Manifest | None) -> bool:
-    return report.state == State.DELETING or (manifest is not None and manifest.meta.deleting)
-
-
-def _entry(report: ModuleReport, manifest: Manifest | None, channel: str) -> Json:
-    entry: Json = {"name": report.name}
-    if report.channel and report.channel != channel:
-        entry["channel"] = report.channel
+def _entry(request: ModuleRequest, manifest: Manifest | None, channel: str) -> Json:
+    entry: Json = {"name": request.name}
+    if request.channel and request.channel != channel:
+        entry["channel"] = request.channel
     if manifest is not None and manifest.policy == Policy.IGNORE:
-        entry["customResourcePolicy"] = Policy.IGNORE.value
-    if report.state == State.UNMANAGED:
+        entry[_POLICY] = Policy.IGNORE.value
+    if not request.managed:
         entry["managed"] = False
     return entry
+
+
+def with_requests(kyma: Kyma) -> Object:
+    """Return a Kyma with the channel and the modules that its runtime requests; the policies are unknown."""
+    if kyma.meta.namespace == KYMA_NAMESPACE:
+        return kyma.raw
+    entries = reported_entries(kyma, kyma.active_channel or kyma.channel)  # never Ready: none active
+    spec = dict(JsonReader(kyma.raw).child("spec").raw)
+    more = [{_POLICY: "", **entry} for entry in entries if kyma.request(entry["name"]) is None]
+    if kyma.active_channel and not kyma.modules:
+        spec["channel"] = kyma.active_channel
+    elif not more:
+        return kyma.raw
+    return {**kyma.raw, "spec": {**spec, "modules": [*(spec["modules"] if kyma.modules else ()), *more]}}

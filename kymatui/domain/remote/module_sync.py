@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from kymatui.domain.catalog.rows import Catalog, CatalogOrigin, ModuleRow
 from kymatui.domain.kubernetes.object_meta import LABEL_SKIP, find_condition, read_ref
-from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import Policy
 from kymatui.domain.kyma.manifests import Manifest, default_resource, read_manifest
 from kymatui.domain.kyma.problems import Actor, Severity
@@ -256,9 +256,8 @@ class _Unread:
 
 def _found(pair: RuntimePair, target: ObjectRef) -> Object | type[_Unread] | None:
     assert pair.runtime is not None
-    lists = {
-        kind: objects for kind, objects in pair.runtime.module_resources.items() if _is_same_kind(kind, target.kind)
-    }
+    of_kind = (target.kind.group, target.kind.kind)
+    lists = {kind: raws for kind, raws in pair.runtime.module_resources.items() if (kind.group, kind.kind) == of_kind}
     if not lists:
         return _Unread
     for objects in lists.values():
@@ -267,7 +266,3 @@ def _found(pair: RuntimePair, target: ObjectRef) -> Object | type[_Unread] | Non
             if ref.name == target.name and ref.namespace in ("", target.namespace):
                 return raw
     return None
-
-
-def _is_same_kind(left: GroupVersionKind, right: GroupVersionKind) -> bool:
-    return (left.group, left.kind) == (right.group, right.kind)

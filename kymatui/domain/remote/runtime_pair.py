@@ -17,8 +17,7 @@ from kymatui.domain.kubernetes.managed_fields import CATALOG_SYNC, created_by
 from kymatui.domain.kubernetes.object_meta import field_managers, read_ref
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE, Kyma, read_kyma
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings
-from kymatui.domain.kyma.states import State
-from kymatui.domain.remote.kyma_sync import requested_only_there
+from kymatui.domain.remote.kyma_sync import requested_only_there, with_requests
 from kymatui.domain.snapshot.cluster_index import KYMA_FEED, choose_kyma
 from kymatui.domain.snapshot.missing_lists import ListGap, UnknownFact, are_settled, explain_missing, gap_of
 from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, Feed, FeedState, Object, Snapshot
@@ -73,7 +72,9 @@ class RuntimePair(Struct, frozen=True, dict=True):
     def is_one_cluster(self) -> bool:
         """Return whether the control plane is its own runtime."""
         control, runtime = self.control_kyma, self.runtime_kyma
-        return control is not None and runtime is not None and bool(control.meta.uid) and _is_one(control, runtime)
+        if control is None or runtime is None or not control.meta.uid:
+            return False
+        return (control.meta.uid, control.ref) == (runtime.meta.uid, runtime.ref)
 
     @property
     def runtime_kyma_unknown(self) -> UnknownFact | None:
@@ -98,10 +99,6 @@ def _kyma(raws: Iterable[object]) -> Kyma | None:
     return kyma if isinstance(kyma, Kyma) else None
 
 
-def _is_one(left: Kyma, right: Kyma) -> bool:
-    return (left.meta.uid, left.ref) == (right.meta.uid, right.ref)
-
-
 def _uid(raw: object) -> str:
     return JsonReader(raw).child("metadata").text("uid")
 
@@ -115,31 +112,12 @@ def effective_kyma(pair: RuntimePair) -> Object | None:
     if control is None:
         return None
     if runtime is None:
-        return control.raw if pair.runtime_kyma_unknown is None else _mirrored(control)
+        return control.raw if pair.runtime_kyma_unknown is None else with_requests(control)
     asked = JsonReader(runtime.raw).child("spec").raw
     spec = {**JsonReader(control.raw).child("spec").raw, "modules": list(asked.get("modules") or [])}
     if asked.get("channel"):
         spec["channel"] = asked["channel"]
     return {**control.raw, "spec": spec}
-
-
-def _mirrored(control: Kyma) -> Object:
-    """Return the control plane's Kyma with the modules of its status, as its own list may not name them.
-
-    A module that is being deleted is no longer requested; the status tells which ones are unmanaged.
-    """
-    spec = JsonReader(control.raw).child("spec").raw
-    named = {request.name for request in control.modules}
-    reported = [
-        {
-            "name": report.name,
-            "managed": report.state != State.UNMANAGED,
-            **({"channel": report.channel} if report.channel else {}),
-        }
-        for report in control.reports
-        if report.name not in named and report.state != State.DELETING
-    ]
-    return {**control.raw, "spec": {**spec, "modules": [*(spec.get("modules") or []), *reported]}}
 
 
 def join_snapshots(pair: RuntimePair) -> Snapshot:

@@ -181,25 +181,22 @@ def _route_faults(watcher: Watcher, raw: Object, gateways: list[Object] | None) 
         if set(spec.texts("hosts")) != hosts:
             yield f"hosts are {_listed(spec.texts('hosts'))}, expected {_listed(sorted(hosts))}"
     prefix = event_path(watcher.manager)
-    routes = [route for route in spec.children("http") if prefix in _prefixes(route)]
+    routes = [
+        route
+        for route in spec.children("http")
+        if any(match.child("uri").text("prefix") == prefix for match in route.children("match"))
+    ]
     if not routes:
         yield f"no route for {prefix}"
         return
     wanted_target = f"{service_host(watcher)}:{watcher.port}"
-    targets = [_target(rule.child("destination")) for route in routes for rule in route.children("route")]
+    rules = [rule.child("destination") for route in routes for rule in route.children("route")]
+    targets = [f"{rule.text('host')}:{rule.child('port').integer('number')}" for rule in rules]
     if wanted_target not in targets:
         yield f"the route for {prefix} leads to {_listed(targets)}, expected {wanted_target}"
     owners = JsonReader(raw).child("metadata").children("ownerReferences")
     if not any((owner.text("kind"), owner.text("name")) == ("Watcher", watcher.meta.name) for owner in owners):
         yield "ownerReference to the Watcher is missing; the VirtualService stays when the Watcher is deleted"
-
-
-def _prefixes(route: JsonReader) -> list[str]:
-    return [match.child("uri").text("prefix") for match in route.children("match")]
-
-
-def _target(destination: JsonReader) -> str:
-    return f"{destination.text('host')}:{destination.child('port').integer('number')}"
 
 
 def _listed(words: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kymatui.domain.installed import (
     RecordedInstallation,
@@ -18,11 +19,18 @@ from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, MalformedObject, field_managers, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectKey
 from kymatui.domain.kyma.kyma_keeper import find_keeper, is_keeper
-from kymatui.domain.kyma.kymas import KYMA_NAME, KYMA_NAMESPACE, Kyma, read_kyma
+from kymatui.domain.kyma.kymas import KYMA_NAME, KYMA_NAMESPACE, Kyma, read_kyma, reported_requests
 from kymatui.domain.kyma.manifests import Manifest, manifest_name, read_manifest
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma.template_index import TemplateIndex, index_templates
-from kymatui.domain.ownership import ANNOTATION_MANIFEST, ANNOTATION_RELEASE, LABEL_PART_OF, Owner, read_owner
+from kymatui.domain.ownership import (
+    ANNOTATION_MANIFEST,
+    ANNOTATION_RELEASE,
+    LABEL_PART_OF,
+    Owner,
+    owning_manifest,
+    read_owner,
+)
 from kymatui.domain.snapshot.missing_lists import ListGap, UnknownFact, explain_gaps, explain_missing, gap_of
 from kymatui.domain.snapshot.snapshots import Object, ReadCache, Snapshot
 
@@ -44,7 +52,7 @@ WORKLOAD_FEEDS = {
 
 
 class ClusterIndex(Struct, frozen=True):
-    """A snapshot's objects by key; `is_runtime` is False in a control plane without workloads.
+    """A snapshot's objects by key; `is_runtime` is False in a control plane.
 
     `modules` are those of catalogs, Kyma and Manifests; `installations` and `releases` are by the names of their rows.
     `keeper` is what works on the Kyma: lifecycle-manager or kymatui's operator.
@@ -65,16 +73,13 @@ class ClusterIndex(Struct, frozen=True):
     releases: Mapping[str, RecordedInstallation] = field(default_factory=dict)
     owned_workloads: Mapping[Owner, tuple[Object, ...]] = field(default_factory=dict)
     keeper: Actor = Actor.KLM
-
-    @property
-    def is_runtime(self) -> bool:
-        """Return whether modules may run in this cluster; a control plane's modules run in other clusters."""
-        return self.snapshot.joined or self.kyma is None or self.kyma.meta.namespace == KYMA_NAMESPACE
+    is_runtime: bool = True
 
     @property
     def runtime(self) -> str:
         """Return the name that `--remote` has for the cluster where modules run, "" if it is read directly."""
-        return self.kyma.meta.name if self.snapshot.joined and self.kyma is not None else ""
+        is_direct = self.is_runtime and not self.snapshot.joined
+        return "" if self.kyma is None or is_direct else self.kyma.meta.name
 
     @property
     def kyma_unreadable(self) -> bool:
@@ -167,13 +172,22 @@ def index_cluster(snapshot: Snapshot, cache: ReadCache | None = None) -> Cluster
         "shelf", (*catalogs, outside), lambda: index_templates(*catalogs, namespace, outside), namespace
     )
     owner = kyma.raw if kyma is not None else None
-    applied = cache.recall("manifests", (snapshot.manifests, (owner,)), lambda: _read_own(snapshot.manifests, kyma))
+    applied = cache.recall(
+        "manifests",
+        (snapshot.manifests, (owner,)),
+        lambda: [read_manifest(raw) for raw in snapshot.manifests if _may_belong(raw, kyma)],
+    )
     manifests = [item for item in applied if isinstance(item, Manifest)]
     unusable = cache.recall("unusable", (snapshot.kymas,), lambda: list(map(_unusable, snapshot.kymas)))
     bad = [item for item in (*unusable, *applied) if isinstance(item, MalformedObject)]
     bad += cache.recall("odd workloads", (workloads,), lambda: _no_objects(workloads))
     bad += _no_objects(raw for group in snapshot.module_resources.values() for raw in group)
     own = _manifests_by_module(manifests, kyma)
+    is_runtime = snapshot.joined or kyma is None or kyma.meta.namespace == KYMA_NAMESPACE or _runs_here(own, workloads)
+    if kyma is not None and not is_runtime:
+        deleted = {module for module, item in own.items() if item.meta.deleting}
+        reported = (request for request in reported_requests(kyma, deleted) if kyma.request(request.name) is None)
+        kyma = replace(kyma, modules=(*kyma.modules, *reported))
     modules = _module_names(kyma, templates, own)
     installations, releases = name_installations(_installations(snapshot, manifests, cache), modules)
     return ClusterIndex(
@@ -202,7 +216,14 @@ def index_cluster(snapshot: Snapshot, cache: ReadCache | None = None) -> Cluster
             snapshot.operator,
         )
         or Actor.KLM,
+        is_runtime=is_runtime,
     )
+
+
+def _runs_here(manifests: Mapping[str, Manifest], workloads: Iterable[Object]) -> bool:
+    """Return whether modules run beside their Manifests."""
+    paths = {item.ref.path for item in manifests.values()}
+    return any(owning_manifest(raw) in paths for raw in workloads if isinstance(raw, Mapping))
 
 
 def snapshot_keeper(snapshot: Snapshot, kyma: object | None) -> Actor | None:
@@ -264,10 +285,6 @@ def _read_chosen(kymas: Sequence[object]) -> Kyma | None:
     return kyma if isinstance(kyma, Kyma) else None
 
 
-def _read_own(manifests: Sequence[object], kyma: Kyma | None) -> list[Manifest | MalformedObject]:
-    return [read_manifest(raw) for raw in manifests if _may_belong(raw, kyma)]
-
-
 def choose_kyma(kymas: Sequence[object]) -> object | None:
     """Return the catalog's Kyma: `kyma-system/default`, else the first with a status.
 
@@ -285,7 +302,7 @@ def _rank(raw: object) -> tuple[bool, bool, bool]:
 
 def _unusable(raw: object) -> MalformedObject | None:
     ref = read_ref(raw)
-    if isinstance(raw, Mapping) and ref.name and _is_object_or_absent(raw.get("spec")):
+    if isinstance(raw, Mapping) and ref.name and isinstance(raw.get("spec"), Mapping | None):
         return None
     kyma = read_kyma(raw)
     return kyma if isinstance(kyma, MalformedObject) else None
@@ -384,7 +401,3 @@ def _module_resources(
             if isinstance(raw, Mapping):
                 group.setdefault(object_identity(raw), raw)
     return {key: tuple(group.values()) for key, group in by_kind.items()}
-
-
-def _is_object_or_absent(value: object) -> bool:
-    return value is None or isinstance(value, Mapping)

@@ -35,7 +35,7 @@ class ChannelSource(StrEnum):
     OVERRIDDEN = "overridden"  # the module's entry in the Kyma
     PREDEFINED = "predefined"  # the Kyma
     DEFAULT = "default"  # no Kyma, or a Kyma without a channel
-    STATUS = "status"  # the module is being removed; its status has the channel
+    STATUS = "status"  # it is being removed, or requested in the runtime
     MANIFEST = "Manifest"  # the Kyma is unreadable; the Manifest has the channel
     UNKNOWN = "unknown"  # the Kyma is unreadable, and no Manifest has the channel
 
@@ -98,7 +98,7 @@ def desired_channel(module: str, kyma: Kyma | None) -> tuple[str, ChannelSource]
         return DEFAULT_CHANNEL, ChannelSource.DEFAULT
     request, report = kyma.request(module), kyma.report(module)
     if request is not None and request.channel:
-        return request.channel, ChannelSource.OVERRIDDEN
+        return request.channel, ChannelSource.STATUS if request.is_reported else ChannelSource.OVERRIDDEN
     if request is None and report is not None and report.channel:
         return report.channel, ChannelSource.STATUS
     if kyma.channel:

@@ -19,10 +19,10 @@ from kymatui.domain.kubernetes.object_meta import (
     MalformedObject,
     read_ref,
 )
-from kymatui.domain.kyma.kymas import KYMA_NAME, KYMA_NAMESPACE, Kyma, read_kyma
+from kymatui.domain.kyma.kymas import Kyma, read_kyma
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings
 from kymatui.domain.kyma.template_index import index_templates, mandatory_metas
-from kymatui.domain.remote.kyma_sync import reported_requests
+from kymatui.domain.remote.kyma_sync import with_requests
 from kymatui.domain.snapshot.snapshots import Object
 
 KYMA: Final = "Kyma"
@@ -171,25 +171,3 @@ def build_fleet_objects(
 def catalog_key(raw: Object) -> CatalogKey:
     ref = read_ref(raw)
     return ref.kind.kind, ref.namespace, ref.name
-
-
-def with_requests(kyma: Kyma) -> Object:
-    """Return a Kyma with the channel and the modules that its runtime requests.
-
-    A control plane stores only the report of its runtimes' requests: lifecycle-manager takes the runtime's spec in
-    memory. The Kyma in a runtime has the requests itself. A Kyma that has been in state Error since its creation has no
-    active channel: its stored one counts, and modules that report another one follow that.
-    """
-    if (kyma.meta.namespace, kyma.meta.name) == (KYMA_NAMESPACE, KYMA_NAME):
-        return kyma.raw
-    channel = kyma.active_channel or kyma.channel
-    reported = reported_requests(kyma, channel)
-    if not kyma.active_channel and not reported:
-        return kyma.raw
-    spec = kyma.raw.get("spec")
-    stored = dict(spec) if isinstance(spec, Mapping) else {}
-    if not kyma.modules:
-        return {**kyma.raw, "spec": {**stored, "channel": channel, "modules": reported}}
-    named = {request.name for request in kyma.modules}
-    more = [entry for entry in reported if entry["name"] not in named]
-    return {**kyma.raw, "spec": {**stored, "modules": [*stored["modules"], *more]}} if more else kyma.raw

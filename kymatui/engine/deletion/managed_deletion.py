@@ -179,17 +179,13 @@ def require_deleted(run: Run, uids: dict[ObjectRef, str], what: str, gone: list[
     remaining = wait_until_deleted(run, uids, run.limits.gone, deletion_blocker, uids)
     gone += [ref for ref in uids if ref not in remaining]
     if remaining:
-        shown = sorted(remaining.items(), key=lambda pair: not _is_stuck(pair[1]))[:_SHOWN]
+        finalizers = {ref: set(live["metadata"].get("finalizers") or ()) for ref, live in remaining.items()}
+        shown = sorted(remaining.items(), key=lambda pair: finalizers[pair[0]] <= CLUSTER_FINALIZERS)[:_SHOWN]
         description = "; ".join(f"{ref}{deletion_blocker(live)}" for ref, live in shown)
         more = f"; and {len(remaining) - _SHOWN} more" if len(remaining) > _SHOWN else ""
         raise PartlyDoneError(
             f"{what} not deleted yet: {description}{more}", hint=blocked_deletion_hint(remaining.values())
         )
-
-
-def _is_stuck(live: Object) -> bool:
-    """Return whether finalizers other than Kubernetes' own block the deletion."""
-    return bool(set(live["metadata"].get("finalizers") or ()) - CLUSTER_FINALIZERS)
 
 
 def blocked_deletion_hint(bodies: Iterable[Object]) -> str:

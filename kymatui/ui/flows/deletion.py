@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from kymatui.actions.delete import Deletion, DeletionItem, RunControls, deletion_item
 from kymatui.actions.deletion_planning import plan_deletions
 from kymatui.actions.edits.session_deletions import SessionDeletions
-from kymatui.actions.finalizers import BlockedObject, blocked_objects, remove_finalizer
+from kymatui.actions.finalizers import BlockedObject, blocked_objects, remove_finalizer, require_runtime
 from kymatui.actions.jobs import JobReport, JobSpec
 from kymatui.actions.plans import DeletionPlan, DeletionRequest
 from kymatui.domain.gitops import joined_changes
@@ -181,6 +181,8 @@ async def remove_one_finalizer(app: FlowApp, module: str) -> None:
     """Remove one finalizer of one object once its name is typed; never the default, never several."""
     deletions = delete_action(app)
     state = await app.jobs.in_thread(lambda: deletions.read_state(module))
+    if app.catalog is not None:
+        require_runtime(app.catalog, state)
     blocked = await app.jobs.in_thread(lambda: blocked_objects(state, deletions.cluster, deletions.manifests_on))
     if not blocked:
         app.problem(f"no object of {module} is blocked by finalizers")

@@ -21,7 +21,7 @@ from kymatui.cli.output.plan_changes import plan_text
 from kymatui.cli.output.printing import print_line, print_text, wrapped
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.plans.plan_preview import summarize_actions
-from kymatui.errors import RefusedError, UnknownNameError, UsageError, did_you_mean, nearest_names
+from kymatui.errors import UnknownNameError, UsageError, did_you_mean, nearest_names
 from kymatui.lists.columns import Cell, ListColumn
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from kymatui.actions.finalizers import blocked_objects, remove_finalizer
+    from kymatui.actions.finalizers import blocked_objects, remove_finalizer, require_runtime
     from kymatui.sessions.deletions import deletions_of
 
     if bool(args.object) != bool(args.remove):
@@ -57,8 +57,7 @@ def run(args: argparse.Namespace) -> int:
         def blocked() -> tuple[DeletionState, tuple[BlockedObject, ...]]:
             state = deletions.read_state(args.name, context.namespace)
             context.require_module(state)
-            if state.uninstall is None and (refusal := context.catalog.choice_refusal):
-                raise RefusedError(refusal, hint="use --remote RUNTIME")
+            require_runtime(context.catalog, state)
             return state, blocked_objects(state, context.cluster, deletions.manifests_on)
 
         if not args.remove:
