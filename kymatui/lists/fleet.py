@@ -408,7 +408,7 @@ class GroupEntry(Struct, frozen=True, dict=True):
         return Counter(runtime.known_state for runtime in self.runtimes)
 
 
-def _count_cell(number: int, tone: str) -> Cell:
+def count_cell(number: int, tone: str = "") -> Cell:
     return Cell(str(number) if number else ABSENT, tone if number else "muted", order=number)
 
 
@@ -420,7 +420,7 @@ def _state_column(state: State, width: int, priority: int) -> ListColumn[GroupEn
         right=True,
         falls=True,
         priority=priority,
-        cell=lambda entry: _count_cell(entry.states[state], TONES[state]),
+        cell=lambda entry: count_cell(entry.states[state], TONES[state]),
         wide=True,
     )
 
@@ -434,7 +434,7 @@ def _drifting(entry: GroupEntry) -> Cell:
 GROUP_COLUMNS: Final = (
     ListColumn[GroupEntry]("name", "GROUP", 20, flex=2, cell=lambda entry: Cell(sanitize(entry.name), "strong")),
     ListColumn[GroupEntry](
-        "count", "RUNTIMES", 10, right=True, falls=True, cell=lambda entry: _count_cell(len(entry.runtimes), "strong")
+        "count", "RUNTIMES", 10, right=True, falls=True, cell=lambda entry: count_cell(len(entry.runtimes), "strong")
     ),
     _state_column(State.READY, 6, 2),
     _state_column(State.PROCESSING, 10, 4),

@@ -10,6 +10,13 @@ from typing import Any
 import pytest
 
 from kymatui.cli.main import main
+from kymatui.domain.kubernetes.object_meta import LABEL_MODULE_NAME, read_ref
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kyma.manifests import FINALIZER, FINALIZER_MODULE_CR, LABEL_FINALIZER
+from kymatui.engine.cluster.ports import Cluster, PatchKind
+from kymatui.sessions.cluster.cluster_access import open_cluster
+from kymatui.sessions.cluster.session_options import SessionOptions
+from tests.engine.places import eventually
 from tests.sandboxes.starting import ready_sandbox
 
 VERBS = (
@@ -77,3 +84,57 @@ def test_an_audit_misses_no_object_of_the_runtime(capsys: pytest.CaptureFixture[
     rules = {finding["rule"] for finding in json.loads(out)["findings"]}
     assert "drift.unseen" in rules
     assert not {"drift.missing", "drift.fields"} & rules
+
+
+MANIFESTS = GroupVersionKind("operator.kyma-project.io", "v1beta2", "Manifest")
+KYMA = ObjectRef(GroupVersionKind("operator.kyma-project.io", "v1beta2", "Kyma"), "kyma-system", "default")
+ISTIO = ObjectRef(GroupVersionKind("operator.kyma-project.io", "v1alpha2", "Istio"), "kyma-system", "default")
+
+
+def disabled_with_policy_ignore(kubeconfig: Path, module: str, *finalizers: str) -> tuple[Cluster, Cluster, ObjectRef]:
+    """Set Ignore in the Manifest alone, and remove the module from the runtime's Kyma with another tool."""
+    control, runtime = (open_cluster(SessionOptions(str(kubeconfig), name)) for name in ("kcp", "a1"))
+    (manifest,) = (
+        read_ref(raw) for raw in control.list(MANIFESTS) if raw["metadata"]["labels"].get(LABEL_MODULE_NAME) == module
+    )
+    held = {"metadata": {"finalizers": list(finalizers)}, "spec": {"customResourcePolicy": "Ignore"}}
+    control.patch(manifest, held, PatchKind.MERGE)
+    kyma = runtime.get(KYMA)
+    assert kyma is not None
+    rest = [entry for entry in kyma["spec"]["modules"] if entry["name"] != module]
+    runtime.patch(KYMA, {"spec": {"modules": rest}}, PatchKind.MERGE)
+    return control, runtime, manifest
+
+
+def test_a_module_cr_that_lifecycle_manager_left_is_deleted_from_the_runtime(
+    kubeconfig: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No Manifest is readable there, which would say that the policy is Ignore."""
+    control, runtime, manifest = disabled_with_policy_ignore(kubeconfig, "istio", FINALIZER, LABEL_FINALIZER)
+    advice = "Delete it to continue (`kymatui delete istio --cascade`)"
+    eventually(lambda: advice in printed(capsys, "module", "istio", "--context", "a1")[1], "it is blocked")
+    status, out, err = printed(capsys, "delete", "istio", "--yes", "--context", "a1")
+    assert (status, "deleted before the module: lifecycle-manager left it" in err, runtime.get(ISTIO) is None) == (
+        2,
+        True,
+        False,
+    ), out + err
+    status, out, err = printed(capsys, "delete", "istio", "--yes", "--cascade", "--no-backup", "--context", "a1")
+    assert (status, runtime.get(ISTIO), control.get(manifest)) == (0, None, None), out + err
+
+
+def test_a_manifest_that_its_finalizer_holds_is_in_the_plan_and_ends_by_a_command(
+    kubeconfig: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    control, _, manifest = disabled_with_policy_ignore(
+        kubeconfig, "transparent-proxy", FINALIZER, LABEL_FINALIZER, FINALIZER_MODULE_CR
+    )
+    remove = f"kymatui finalizers transparent-proxy --object Manifest:{manifest.path} --remove {FINALIZER_MODULE_CR}"
+    remote = ("--context", "kcp", "--remote", "a1")
+    command = f"(`{remove} --remote a1`)"
+    eventually(
+        lambda: command in printed(capsys, "delete", "transparent-proxy", "--dry-run", *remote)[1], "it is planned"
+    )
+    words = [*remove.split()[1:], *remote[:2], "--remote", "a1", "--typed", manifest.path]
+    assert printed(capsys, *words)[0] == 0
+    assert control.get(manifest) is None

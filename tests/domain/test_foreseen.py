@@ -370,3 +370,33 @@ def test_19_advice_on_the_control_plane_is_for_the_runtime() -> None:
     command = row(control_plane(state="Deleting", made=held)).reason.advice
     assert command is not None
     assert command.command.endswith(f"--remove {FINALIZER_MODULE_CR} --remote one")
+
+
+def test_3_a_policy_is_planned_with_what_it_leads_to() -> None:
+    """What the Kyma has before the edit is not foreseen after it."""
+    ignored = cluster({"customResourcePolicy": IGNORE}, made=made(IGNORE, FINALIZER_MODULE_CR))
+    warnings = proposed(ignored, EditVerb.POLICY, Policy.CREATE_AND_DELETE).warnings
+    for words in ("waits for the module CR and does not delete it", "never removes the finalizer"):
+        assert any(words in text for text in warnings), warnings
+    created = cluster(made=made(IGNORE, FINALIZER_MODULE_CR))
+    warnings = proposed(created, EditVerb.POLICY, Policy.IGNORE).warnings
+    assert not any("The Kyma has policy CreateAndDelete" in text for text in warnings), warnings
+    assert any("never removes the finalizer" in text for text in warnings), warnings
+
+
+@pytest.mark.parametrize(("policy", "is_named"), [(IGNORE, True), (CREATE, False)])
+def test_managing_again_names_a_policy_that_stays_ignore(policy: str, is_named: bool) -> None:
+    """kyma CLI sets Ignore as it unmanages, and CreateAndDelete as it manages; kymatui leaves the policy."""
+    seen = cluster({"managed": False, "customResourcePolicy": policy}, state="Unmanaged")
+    words = "the policy stays Ignore: lifecycle-manager neither creates nor deletes the module CR"
+    warnings = proposed(seen, EditVerb.MANAGE).warnings
+    named = [text for text in warnings if words in text]
+    assert bool(named) is is_named, warnings
+    assert all("(`kymatui policy mod CreateAndDelete`)" in text for text in named)
+
+
+def test_a_policy_of_an_unmanaged_module_waits_for_no_version() -> None:
+    """Its Manifest is gone; the next one has the policy."""
+    seen = cluster({"managed": False, "customResourcePolicy": IGNORE}, state="Unmanaged")
+    warnings = proposed(seen, EditVerb.POLICY, Policy.CREATE_AND_DELETE).warnings
+    assert not any("next version" in text for text in warnings), warnings

@@ -19,6 +19,7 @@ from kymatui.adapters.files.backups import BackupFile, backup_path, finish_backu
 from kymatui.adapters.files.job_journals import interrupted
 from kymatui.domain.kubernetes.object_meta import field_managers, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kyma.manifests import FINALIZER, FINALIZER_MODULE_CR, LABEL_FINALIZER
 from kymatui.domain.ownership import LIFECYCLE_APPLIER
 from kymatui.engine.cluster.ports import Cluster, PatchKind
 from kymatui.engine.deletion.deletion_state import NextStep
@@ -164,6 +165,31 @@ async def test_a_deletion_goes_on_wherever_it_was_left_and_one_finalizer_is_let_
         assert await asyncio.to_thread(last.wait, 150) == 0
     assert "application-connector" not in entries(cluster)
     assert left() == [], "whoever looks now is told of nothing that is over"
+
+
+async def test_a_manifest_that_its_policy_holds_is_released_by_f(options: SessionOptions, cluster: Cluster) -> None:
+    """Nothing else of the module is left: with policy Ignore, lifecycle-manager never removes this finalizer."""
+    module, kind = "transparent-proxy", GroupVersionKind("operator.kyma-project.io", "v1beta2", "Manifest")
+    (manifest,) = (ref for raw in cluster.list(kind) if module in (ref := read_ref(raw)).name)
+    finalizers = [FINALIZER, LABEL_FINALIZER, FINALIZER_MODULE_CR]
+    cluster.patch(manifest, {"metadata": {"finalizers": finalizers}}, PatchKind.MERGE)
+    rest = [entry for name, entry in entries(cluster).items() if name != module]
+    cluster.patch(KYMA, {"spec": {"modules": rest}}, PatchKind.MERGE)
+    async with app_of(options).run_test(size=SIZE) as pilot:
+        person = Person(pilot)
+        await enter(person, module, NextStep.FOLLOW)
+        screen = person.app.screen
+        assert isinstance(screen, DeletionScreen)
+        await person.until(lambda: screen.why_off("finalizer") == "")
+        await person.press("f")
+        await person.sees(ChoiceScreen)
+        assert FINALIZER_MODULE_CR in drawn(person.app)
+        await person.press("enter")
+        await person.sees(PlanScreen)
+        keys = {"/": "slash", "-": "minus"}
+        await person.press("enter", *(keys.get(letter, letter) for letter in manifest.path))
+        await person.accepts()
+        await person.until(lambda: cluster.get(manifest) is None)
 
 
 async def test_an_incomplete_restore_is_a_row_of_the_jobs_and_continued_with_all_its_backups(

@@ -166,13 +166,17 @@ class SessionDeletions:
         manifest = world.manifests.get(row.name)
         default = _default(templates, row.name, world) or _applied_default(manifest, world)
         definitions = self._definitions(row, world)
-        by_hand = Policy.IGNORE in effective_policies(request, manifest)
+        # a Manifest that cannot be read here may have policy Ignore, and nothing else leaves a CR then
+        is_left = request is None and manifest is None and report is not None and report.state == State.DELETING
+        is_left = is_left and any(not item.deleting for item in row.checked)
+        by_hand = is_left or Policy.IGNORE in effective_policies(request, manifest)
         counted = self._count(templates, definitions, default, _owner(row, world), keeps_own=by_hand)
         unread = tuple(_unread_definitions(world.snapshot.feeds))
         counted = replace(counted, unknown=(*counted.unknown, *unread))
         refusal = "mandatory: every runtime has this module, so it cannot be disabled" if row.mandatory else ""
         disable = ModuleEdit(EditVerb.DISABLE, row.name)  # for a runtime, in its own Kyma
         edit = self.edits.propose(disable).edit if state.managed_by is ManagedBy.KYMA else None
+        is_held = manifest is not None and manifest.ref in row.reason.blocked_by and not manifest.skipped
         edited = edit.git if edit is not None else ()
         if manifest is not None and state.managed_by is ManagedBy.MANIFEST:
             edited = git_changes(manifest.raw)
@@ -185,9 +189,11 @@ class SessionDeletions:
             default=next((managed for managed in counted.ours if not managed.applied), None),
             requested=request is not None and state.managed_by is ManagedBy.KYMA,
             reported=report.state if report is not None else "",
-            foreseen=tuple(risk.warning for risk in row.foreseen),
+            foreseen=(*(risk.warning for risk in row.foreseen), *([row.reason.text] if is_held else ())),
+            is_held=is_held,
             edited=edited,
             by_hand=by_hand,
+            is_left=is_left,
             manager=row.manager,
             runs=row.readiness is not None and row.readiness.state is State.READY,
             definitions=definitions,

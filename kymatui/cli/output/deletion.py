@@ -103,7 +103,7 @@ def _effect(managed_object: ManagedObject, state: DeletionState, *, cascade: boo
     if managed_object.ours and managed_object not in state.theirs:
         return "deleted with the module"
     if managed_object.ours and state.by_hand:
-        return "deleted before the module: the policy is Ignore"
+        return state.by_hand_words
     of = f" (of the {managed_object.owner})" if managed_object.owner else ""
     return f"deleted first{of}" if cascade else f"blocks the deletion{of}"
 

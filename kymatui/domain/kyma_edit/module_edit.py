@@ -140,7 +140,7 @@ def propose_edit(snapshot: Snapshot, toggle: ModuleEdit, now: float, cache: Read
     after = build_catalog(_with_kyma(snapshot, edit), now, cache=cache)
     was, will = before.row(toggle.module), after.row(toggle.module)
     unknown = explain_missing(snapshot.feeds, CATALOG_FEEDS)
-    case = _Case(toggle, kyma, edit, was, will, unknown)
+    case = _Case(toggle, kyma, edit, was, will, unknown, kyma.meta.name if snapshot.joined else "")
     keeper = before.kyma.keeper if before.kyma is not None else Actor.KLM
     return EditProposal(
         toggle,
@@ -213,6 +213,7 @@ class _Case(Struct, frozen=True):
     was: ModuleRow | None
     will: ModuleRow | None
     catalog_unknown: UnknownFact | None = None
+    runtime: str = ""
 
     @property
     def module(self) -> str:
@@ -328,15 +329,30 @@ def _warnings(case: _Case) -> Iterator[str]:
             )
         case EditVerb.MANAGE:
             yield "lifecycle-manager overwrites manual changes and updates the module from now on"
-        case EditVerb.POLICY:
+            yield from _of_managing(case)
+        case EditVerb.POLICY if row is not None and row.presence is not Presence.UNMANAGED:
             yield from risks_of_policy(case.toggle.policy or Policy.CREATE_AND_DELETE)
-        case EditVerb.CHANNEL:
+        case _:
             pass
-    if case.was is not None and case.toggle.verb in _DELAYED:
-        yield from (risk.warning for risk in case.was.foreseen if risk.risk in _WARNED)
+    of_policy = case.toggle.verb is EditVerb.POLICY  # the risks before it are those of the other policy
+    known = case.will if of_policy else case.was
+    if known is not None and case.toggle.verb in _DELAYED:
+        risks = (risk for risk in known.foreseen if risk.risk in _WARNED)
+        yield from (risk.warning for risk in risks if not (of_policy and risk.risk is RiskKind.POLICY_PENDING))
     refusal = case.will.resolution.refusal if case.will is not None else None
     if isinstance(refusal, HeldBack):
         yield f"{case.module} is {refusal_words(refusal)}; to downgrade, delete the module and enable it again"
+
+
+def _of_managing(case: _Case) -> Iterator[str]:
+    """Yield what a policy means that kyma CLI may have set to Ignore as it unmanaged the module."""
+    if case.edit.before is not None and case.edit.before.get("customResourcePolicy") == Policy.IGNORE:
+        remote = ("--remote", case.runtime) if case.runtime else ()
+        command = shell_command("kymatui", "policy", case.module, Policy.CREATE_AND_DELETE, *remote)
+        yield (
+            "the policy stays Ignore: lifecycle-manager neither creates nor deletes the module CR, and waits for its "
+            f"deletion when you disable the module. Set the policy first to change that (`{command}`)"
+        )
 
 
 def _of_enabling(row: ModuleRow | None) -> Iterator[str]:

@@ -216,7 +216,7 @@ def _state_line(module: _Module, manifest: Manifest) -> ComparisonLine:
 
 
 def _resource_lines(module: _Module, manifest: Manifest) -> Iterator[ComparisonLine]:
-    default_cr_ref = _default_cr_ref(manifest)
+    default_cr_ref = default_resource(manifest.resource, manifest.meta.name) if manifest.resource else None
     if default_cr_ref is None or manifest.meta.deleting:
         return
     name = str(default_cr_ref)
@@ -243,11 +243,6 @@ def _why_absent(manifest: Manifest, ignored: bool) -> tuple[LineVerdict, str]:
     if condition is not None and condition.status == "True":
         return LineVerdict.WRONG, "deleted by another client; lifecycle-manager does not create it again"
     return LineVerdict.UNDER_WAY, "lifecycle-manager has not created it yet"
-
-
-def _default_cr_ref(manifest: Manifest) -> ObjectRef | None:
-    """Return the default CR with lifecycle-manager's defaults for namespace and name."""
-    return default_resource(manifest.resource, manifest.meta.name) if manifest.resource else None
 
 
 class _Unread:

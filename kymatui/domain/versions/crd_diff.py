@@ -39,9 +39,9 @@ class CrdLosses(Struct, frozen=True):
 
 def crd_losses(before: Json, after: Json | None) -> CrdLosses:
     """Return what the second version of a CRD no longer has; None means that it has no such CRD."""
-    spec = _mapping(before.get("spec"))
-    name = str(_mapping(before.get("metadata")).get("name") or "")
-    about = name, str(spec.get("group") or ""), str(_mapping(spec.get("names")).get("kind") or "")
+    spec = mapping_of(before.get("spec"))
+    name = str(mapping_of(before.get("metadata")).get("name") or "")
+    about = name, str(spec.get("group") or ""), str(mapping_of(spec.get("names")).get("kind") or "")
     if after is None:
         return CrdLosses(*about, is_gone=True)
     old, new = _versions(before), _versions(after)
@@ -119,7 +119,7 @@ def _schema_changes(before: Json, after: Json, path: Path = ()) -> Iterator[_Sch
         yield _SchemaChange(field_change.kind, path, field_change.path, field_change.before, field_change.after)
     if before.get("description") != after.get("description"):
         yield _SchemaChange(ChangeKind.CHANGED, path, "description")
-    old, new = _mapping(before.get("properties")), _mapping(after.get("properties"))
+    old, new = mapping_of(before.get("properties")), mapping_of(after.get("properties"))
     needed, now_needed = _names(before.get("required")), _names(after.get("required"))
     for name in dict.fromkeys((*old, *new)):
         child_path = (*path, str(name))
@@ -132,7 +132,7 @@ def _schema_changes(before: Json, after: Json, path: Path = ()) -> Iterator[_Sch
             continue
         if (name in needed) != (name in now_needed):
             yield _SchemaChange(ChangeKind.CHANGED, child_path, "required", name in needed, name in now_needed)
-        yield from _schema_changes(_mapping(old[name]), _mapping(new[name]), child_path)
+        yield from _schema_changes(mapping_of(old[name]), mapping_of(new[name]), child_path)
     for keyword in ("items", "additionalProperties"):
         if isinstance(before.get(keyword), Mapping) and isinstance(after.get(keyword), Mapping):
             yield from _schema_changes(before[keyword], after[keyword], (*path, EVERY))
@@ -150,7 +150,7 @@ def _names(value: object) -> frozenset[str]:
 
 
 def _type(schema: object) -> str:
-    fields = _mapping(schema)
+    fields = mapping_of(schema)
     if isinstance(fields.get("type"), str):
         return str(fields["type"])
     return "int or string" if fields.get("x-kubernetes-int-or-string") else "any" if fields else "absent"
@@ -160,12 +160,12 @@ def _shape(value: object) -> object:
     return _type(value) if isinstance(value, Mapping) else value
 
 
-def _mapping(value: object) -> Json:
+def mapping_of(value: object) -> Json:
     return value if isinstance(value, Mapping) else {}
 
 
 def _versions(crd: Json) -> dict[str, Json]:
-    versions = _mapping(crd.get("spec")).get("versions")
+    versions = mapping_of(crd.get("spec")).get("versions")
     return {
         str(version["name"]): version
         for version in (versions if isinstance(versions, list) else ())
@@ -174,7 +174,7 @@ def _versions(crd: Json) -> dict[str, Json]:
 
 
 def _schema(version: Json) -> Json:
-    return _mapping(_mapping(version.get("schema")).get("openAPIV3Schema"))
+    return mapping_of(mapping_of(version.get("schema")).get("openAPIV3Schema"))
 
 
 def _served(version: Json) -> dict[str, bool]:
@@ -186,5 +186,5 @@ def _without_schema(version: Json) -> dict[str, Any]:
 
 
 def _without_versions(crd: Json) -> dict[str, Any]:
-    spec = {key: value for key, value in _mapping(crd.get("spec")).items() if key != "versions"}
+    spec = {key: value for key, value in mapping_of(crd.get("spec")).items() if key != "versions"}
     return {**crd, "spec": spec}

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from kymatui.domain.versions.crd_diff import EVERY, crd_losses
+from kymatui.domain.versions.crd_diff import EVERY, crd_losses, mapping_of
 from kymatui.domain.versions.manifest_diff import Manifest
 from kymatui.domain.versions.rights_diff import gained_rights
 
@@ -72,7 +72,7 @@ def immutable_changes(before: Json, after: Json) -> tuple[str, ...]:
     kind = _group(before), str(before.get("kind"))
     paths = IMMUTABLE_FIELDS.get(kind, ())
     if kind == ("apps", "StatefulSet"):
-        names = dict.fromkeys((*_mapping(before.get("spec")), *_mapping(after.get("spec"))))
+        names = dict.fromkeys((*mapping_of(before.get("spec")), *mapping_of(after.get("spec"))))
         paths = tuple(f"spec.{name}" for name in names if name not in STATEFUL_SET_MUTABLE)
     changes = [path for path in paths if _differs(kind[1], path, before, after)]
     if kind in (("", "ConfigMap"), ("", "Secret")) and before.get("immutable") is True:
@@ -92,7 +92,7 @@ def _differs(kind: str, path: str, before: Json, after: Json) -> bool:
 def _value(body: Json, path: str) -> object:
     value: object = body
     for step in path.split("."):
-        value = _mapping(value).get(step)
+        value = mapping_of(value).get(step)
     return value
 
 
@@ -181,7 +181,7 @@ def _crd_risks(old: Json, new: Json | None) -> Iterator[tuple[VersionRiskKind, s
 
 def _bound(binding: Json) -> list[str]:
     """Return the role with each of its subjects."""
-    role = _mapping(binding.get("roleRef"))
+    role = mapping_of(binding.get("roleRef"))
     subjects = binding.get("subjects")
     return [
         f"{role.get('kind')} {role.get('name')}: {subject.get('kind')} "
@@ -192,9 +192,5 @@ def _bound(binding: Json) -> list[str]:
 
 
 def _name(body: Json) -> str:
-    metadata = _mapping(body.get("metadata"))
+    metadata = mapping_of(body.get("metadata"))
     return "/".join(str(part) for part in (metadata.get("namespace"), metadata.get("name")) if part)
-
-
-def _mapping(value: object) -> Json:
-    return value if isinstance(value, Mapping) else {}

@@ -103,7 +103,8 @@ class DeletionState(Struct, frozen=True):
     remaining    objects that its manager handles; `ours` are deleted together with the module
     default      the default CR, if it exists
     requested    whether the Kyma requests it; `reported` is the state in the Kyma's status, "" for none
-    by_hand      lifecycle-manager ignores the default CR, so kymatui or the user deletes it
+    by_hand      lifecycle-manager ignores or left the default CR, so kymatui or the user deletes it
+    is_left      it is by_hand, although no policy is known: lifecycle-manager deletes the module, and not its CR
     manager      its workload, if it exists; `runs` tells whether it can still remove finalizers
     definitions  its remaining CRDs
     uninstall        the uninstall plan of a direct installation, else None
@@ -113,6 +114,7 @@ class DeletionState(Struct, frozen=True):
     refusal      why it cannot be deleted from here
     entry        its entry in the Kyma, or None
     manifest_uid uid of its Manifest, "" for none
+    is_held      whether finalizers that lifecycle-manager does not remove block the deletion of its Manifest
     foreseen     known deviations of lifecycle-manager, as sentences with a solution
     edited       the change of its Kyma or Manifest where that comes from Git
     installer    who installed it directly, where that is known: kymatui, helm, flux
@@ -130,6 +132,7 @@ class DeletionState(Struct, frozen=True):
     requested: bool = False
     reported: str = ""
     by_hand: bool = False
+    is_left: bool = False
     manager: ObjectRef | None = None
     runs: bool = False
     definitions: tuple[ObjectRef, ...] = ()
@@ -140,6 +143,7 @@ class DeletionState(Struct, frozen=True):
     refusal: str = ""
     entry: ModuleRequest | None = None
     manifest_uid: str = ""
+    is_held: bool = False
     foreseen: tuple[str, ...] = ()
     edited: GitChanges = ()
     installer: str = ""
@@ -182,6 +186,11 @@ class DeletionState(Struct, frozen=True):
     def deletes_default(self) -> bool:
         """Return whether kymatui deletes the default CR, because nothing else does."""
         return self.by_hand or self.managed_by is ManagedBy.NOBODY
+
+    @property
+    def by_hand_words(self) -> str:
+        """Return when and why kymatui deletes a default CR that is `by_hand`."""
+        return f"deleted before the module: {f'{self.keeper} left it' if self.is_left else 'the policy is Ignore'}"
 
     @property
     def deleted_objects(self) -> tuple[ManagedObject, ...]:

@@ -86,7 +86,7 @@ def read_change(request: ChangeRequest, fleet: FleetObjects) -> tuple[CatalogCha
     Raises ConfigurationError for a file, UsageError for a name or a revision.
     """
     policy = read_configured_rules(request.policy, ())
-    namespace = _only_namespace(fleet)
+    namespace = fleet.namespaces[0] if len(fleet.namespaces) == 1 else ""
     files = read_change_files(request.files, namespace) if request.files else ChangedFiles()
     moved = read_git_change(*request.git, namespace) if request.git else ChangedFiles()
     twice = sorted(set(map(catalog_key, files.objects)) & ({*map(catalog_key, moved.objects)} | moved.deleted))
@@ -117,11 +117,6 @@ def single_cluster(options: SessionOptions, fleet: FleetObjects, source: str) ->
         return
     with closing(open_cluster(options)) as home:
         yield lambda: home
-
-
-def _only_namespace(fleet: FleetObjects) -> str:
-    """Return the namespace of documents without one: that of the Kymas, "" if they are in several."""
-    return fleet.namespaces[0] if len(fleet.namespaces) == 1 else ""
 
 
 def _deleted(word: str, fleet: FleetObjects) -> CatalogKey:

@@ -161,7 +161,7 @@ class ConnectionLink(Generic[S]):
     def _run(self) -> None:
         try:
             session = self._session = self._connect()
-            self._mailbox.put(CLUSTER, _place(session))
+            self._mailbox.put(CLUSTER, connection_of(session))
             self._session.start(self._ring)
             self._follow(self._session)
         except KymatuiError as error:
@@ -216,5 +216,5 @@ class ClusterLink(ConnectionLink[Session]):
         return any(feed.state is FeedState.SYNCING for feed in snapshot.feeds.values())
 
 
-def _place(session: ConnectionSource) -> ClusterConnection:
+def connection_of(session: ConnectionSource) -> ClusterConnection:
     return ClusterConnection(session.name, session.namespace, session.read_only, session.title)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.errors import ConfigurationError, KymatuiError
-from kymatui.ui.connection.cluster_link import ClusterConnection
+from kymatui.ui.connection.cluster_link import ClusterConnection, connection_of
 from kymatui.ui.navigation.command_table import unknown_name
 from kymatui.ui.viewmodels.display_text import ChoiceOption, Question
 
@@ -102,7 +102,7 @@ class ContextSwitch:
             raise _with_stay(error, self._here) from error
         self.previous, self._here = self._here, name
         self._app.workers.cancel_group(self._app, "beside")  # what it still reports is about the context before
-        self._open_context(lambda: session, _place(session))
+        self._open_context(lambda: session, connection_of(session))
         self._app.clear_notifications()  # they are about the context before
         self._restart()
         self._app.notify(f"context {sanitize(name)}; `:ctx -` returns to {sanitize(self.previous)}")
@@ -137,7 +137,7 @@ class ContextSwitch:
             session = await jobs.in_thread(contexts.open_again)
         except KymatuiError as error:
             raise _with_stay(error, here) from error
-        self._open_context(lambda: session, _place(session), again=True, only=self._app.only_namespace)
+        self._open_context(lambda: session, connection_of(session), again=True, only=self._app.only_namespace)
         self._app.notify(sanitize(f"the kubeconfig changed ({', '.join(changed)}); connecting with it"))
 
     # namespaces
@@ -169,7 +169,7 @@ class ContextSwitch:
             narrowed()
             return
         session = await jobs.in_thread(lambda: contexts.open_namespace(namespace))
-        self._open_context(lambda: session, _place(session), again=True, only=namespace)
+        self._open_context(lambda: session, connection_of(session), again=True, only=namespace)
 
     async def _chosen_namespace(self) -> str:
         from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
@@ -187,10 +187,6 @@ class ContextSwitch:
         if connection.rejected is not None:
             return sanitize(f"▲ {self._here} rejects your login; `:ctx -` returns to {self.previous}")
         return sanitize(f"▲ {self._here} does not answer; `:ctx -` returns to {self.previous}")
-
-
-def _place(session: Any) -> ClusterConnection:
-    return ClusterConnection(session.name, session.namespace, session.read_only, session.title)
 
 
 def _with_stay(error: KymatuiError, here: str) -> KymatuiError:

@@ -158,7 +158,7 @@ class DeletionScreen(FramedScreen):
         if action == "cancel_job":
             return "" if self._job is not None else "no job is running"
         if action == "finalizer":
-            is_stuck = state is not None and bool(state.stuck)
+            is_stuck = state is not None and (state.is_held or bool(state.stuck))
             return why_no_plan(self.kymatui) if is_stuck else "no finalizers block it"
         if action == "choose":
             if flow_app(self).jobs.busy:  # a name that is typed early would change what the next plan deletes

@@ -155,7 +155,7 @@ class _Edit:
 
     def _module_cr(self, row: ModuleRow) -> ObjectRef:
         object_name = self._args.object
-        resources = {_full_name(resource.resource): resource.resource for resource in row.checked}
+        resources = {resource.resource.path: resource.resource for resource in row.checked}
         if object_name:
             if object_name not in resources:
                 words = (
@@ -192,10 +192,6 @@ class _Edit:
         warnings = (paragraph(f"warning: {warning}", form) for warning in edit.warnings)
         text = "\n\n".join((str(edit.ref), draw(("FIELD", "BEFORE → AFTER"), rows), *warnings))
         return plan_text(self._place.target, summarize_actions([edit.verb]), self._git.below(text, form), form)
-
-
-def _full_name(ref: ObjectRef) -> str:
-    return f"{ref.namespace}/{ref.name}" if ref.namespace else ref.name
 
 
 def _json(ref: ObjectRef, edit: ObjectEdit | None, outcome: str) -> dict[str, Any]:

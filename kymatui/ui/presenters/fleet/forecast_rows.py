@@ -17,6 +17,7 @@ from kymatui.domain.whatif.module_results import ResultKind
 from kymatui.domain.whatif.summary import count_kinds, kind_label, reason_words, result_words
 from kymatui.domain.whatif.version_lines import CellKind, VersionLine, version_lines
 from kymatui.lists.columns import ABSENT, Cell, Column
+from kymatui.lists.fleet import count_cell
 from kymatui.ui.presenters.fleet.runtime_rows import key_text
 from kymatui.ui.viewmodels.row_list import Row
 
@@ -116,16 +117,12 @@ def _version_row(line: VersionLine, order: int) -> Row:
         "version": Cell(
             sanitize(line.version) or "not installed", "" if line.version else "muted", version_order(line.version)
         ),
-        "today": _count(len(line.today)),
-        "then": _count(len(line.then), tone if line.arrivals or line.departures else ""),
+        "today": count_cell(len(line.today)),
+        "then": count_cell(len(line.then), tone if line.arrivals or line.departures else ""),
         "moves": Cell(_moves(line), tone, order=len(line.moves)),
         "outcomes": Cell(_outcomes(line.moves), tone, order=line.worst),
     }
     return Row(f"{line.module}{_SEPARATOR}{line.version}", {**cells, "order": Cell("", order=order)})
-
-
-def _count(number: int, tone: str = "") -> Cell:
-    return Cell(str(number) if number else ABSENT, tone if number else "muted", order=number)
 
 
 def _moves(line: VersionLine) -> str:

@@ -122,10 +122,7 @@ def describe_blocking(managed_object: ManagedObject, state: DeletionState) -> tu
     if managed_object.protection:
         return managed_object.protection, "warning"
     if managed_object.ours and not managed_object.applied and state.deletes_default:
-        words = (
-            "deleted before the module: the policy is Ignore" if state.by_hand else "the default CR, left by the module"
-        )
-        return words, "warning"
+        return state.by_hand_words if state.by_hand else "the default CR, left by the module", "warning"
     if managed_object.ours:
         return "deleted with the module", "muted"
     of = f" (of the {managed_object.owner})" if managed_object.owner else ""
