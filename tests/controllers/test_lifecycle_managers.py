@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from kymatui.crds import read_crds
+from kymatui.domain.kubernetes.object_meta import last_writes, read_ref
 from kymatui.domain.remote.kyma_sync import ANNOTATION_OWNED_BY
+from kymatui.engine.cluster.ports import PatchKind
 from kymatui.errors import RefusedError
 from kymatui.operator.framework.foreign_manager_guard import (
     ELECTION,
@@ -18,7 +20,7 @@ from kymatui.operator.framework.foreign_manager_guard import (
     require_own_kymas,
 )
 from tests.controllers.test_permissions import as_operator
-from tests.domain.builders import kyma
+from tests.domain.builders import kyma, manifest
 from tests.engine.places import Place, eventually
 
 NOW = 1_800_000_000.0
@@ -72,6 +74,59 @@ def test_a_deployment_refuses_until_it_has_no_replicas(place: Place) -> None:
         check(place)
     place.kubectl(deployment(place, "klm-controller-manager", 0))
     check(place)
+
+
+@pytest.fixture
+def crds(place: Place) -> None:
+    """Serve the kinds of lifecycle-manager."""
+    for body in read_crds()[:2]:
+        place.kubectl(body)
+    eventually(lambda: served(place), "Kymas are served")
+
+
+def write_status(place: Place, manager: str, body: dict[str, Any]) -> float:
+    """Create an object of kubectl, and write its status as this field manager; return when that was."""
+    operation = {"operation": f"seen by {manager}", "lastUpdateTime": "2026-11-01T00:00:00Z"}
+    status = {"state": "Ready", "lastOperation": operation}
+    place.kubectl(body)
+    live = place.raw.patch(read_ref(body), {"status": status}, PatchKind.MERGE, manager=manager, subresource="status")
+    return max(at or 0.0 for name, at in last_writes(live) if name == manager)
+
+
+def objects(place: Place) -> list[dict[str, Any]]:
+    bodies: list[dict[str, Any]] = [kyma(namespace=place.namespace), manifest("mod", "1.0.0")]
+    bodies[1]["metadata"]["namespace"] = place.namespace
+    bodies[1]["spec"]["install"] = {"name": "mod", "source": {}}
+    return [{key: value for key, value in body.items() if key != "status"} for body in bodies]
+
+
+@pytest.mark.usefixtures("crds")
+@pytest.mark.parametrize("number", [0, 1], ids=["a Kyma", "a Manifest without a Kyma"])
+def test_a_lifecycle_manager_outside_of_the_cluster_is_known_by_what_it_writes(place: Place, number: int) -> None:
+    body = objects(place)[number]
+    written = write_status(place, "lifecycle-manager", body)
+
+    def check_at(now: float) -> None:
+        require_no_lifecycle_manager(place.cluster, [place.namespace], now, CANCEL)
+
+    words = f"no Deployment here runs it, and lifecycle-manager wrote {body['kind']} {place.namespace}/"
+    with pytest.raises(RefusedError, match=words) as refused:
+        check_at(written + 500)
+    assert "stop it where it runs, and try again 10m after its last write" in refused.value.hint
+    check_at(written + 700)
+    ended = {**lease(place, "", 0)}
+    ended["spec"]["renewTime"] = datetime.fromtimestamp(written, UTC).strftime("%Y-%m-%dT%H:%M:%S.000000Z")
+    place.kubectl(ended)
+    check_at(written + 1)
+
+
+@pytest.mark.usefixtures("crds")
+def test_writes_of_the_operator_and_of_a_deployment_without_replicas_refuse_nothing(place: Place) -> None:
+    written = write_status(place, "kymatui-operator", objects(place)[0])
+    require_no_lifecycle_manager(place.cluster, [place.namespace], written, CANCEL)
+    write_status(place, "lifecycle-manager", objects(place)[0])
+    place.kubectl(deployment(place, "klm-controller-manager", 0))
+    require_no_lifecycle_manager(place.cluster, [place.namespace], written, CANCEL)
 
 
 def test_what_may_not_be_read_refuses_nothing(place: Place) -> None:

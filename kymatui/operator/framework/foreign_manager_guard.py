@@ -1,38 +1,54 @@
-"""Whether a lifecycle-manager manages a cluster, by its Lease and Deployment, or by its mark on the runtime's Kyma."""
+"""Whether a lifecycle-manager manages a cluster: by its Lease and Deployment, what it writes, or its mark on a Kyma."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final, ParamSpec, TypeVar
 
 from kymatui.domain.kubernetes.json_reader import JsonReader
-from kymatui.domain.kubernetes.object_meta import OPERATOR, parse_time, read_ref
+from kymatui.domain.kubernetes.object_meta import OPERATOR, format_time, last_writes, parse_time, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.controller_flags import read_controller_flags
+from kymatui.domain.kyma.kyma_keeper import is_lifecycle_manager
 from kymatui.domain.remote.kyma_sync import ANNOTATION_OWNED_BY
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.engine.jobs.lease import LEASE
 from kymatui.errors import ForbiddenError, RefusedError
+from kymatui.moments import format_duration
 
+P = ParamSpec("P")
+T = TypeVar("T")
 ELECTION: Final = "893110f7.kyma-project.io"
 """The name of the Lease for which lifecycle-manager's replicas compete."""
 KYMA: Final = GroupVersionKind(OPERATOR, "v1beta2", "Kyma")
 _DEPLOYMENT: Final = GroupVersionKind("apps", "v1", "Deployment")
+_MANIFEST: Final = GroupVersionKind(OPERATOR, "v1beta2", "Manifest")
 _CLOCKS_DIFFER: Final = 60.0  # seconds that the clocks of two machines may differ
+_RECENT: Final = 600.0  # seconds; lifecycle-manager writes the status of a Kyma every five minutes
 
 
 def require_no_lifecycle_manager(home: Cluster, namespaces: Iterable[str], now: float, cancel: threading.Event) -> None:
     """Raise RefusedError if a lifecycle-manager works in one of the namespaces; `now` is in Unix seconds.
 
-    A list or Lease that may not be read proves nothing.
+    One that runs outside of the cluster is known by what it writes. A list or Lease that may not be read proves
+    nothing.
     """
-    signs = [sign for namespace in dict.fromkeys(namespaces) for sign in _signs(home, namespace, now, cancel)]
+    names = tuple(dict.fromkeys(namespaces))
+    leases = [JsonReader(_allowed(home.get, ObjectRef(LEASE, name, ELECTION), cancel=cancel)) for name in names]
+    listed = [raw for name in names for raw in _allowed(home.list, _DEPLOYMENT, name, cancel=cancel) or ()]
+    deployments = [raw for raw in listed if read_controller_flags(raw) is not None]
+    running = [raw for raw in deployments if (raw.get("spec") or {}).get("replicas", 1) != 0]
+    signs = [sign for lease in leases for sign in _holders(lease, now)]
+    signs += [f"Deployment {read_ref(raw).path} runs it" for raw in running]
+    hint = "scale its Deployment to 0 first"
+    if not signs and not deployments:  # what is written after the last renewal is not of the Lease's holder
+        ended = max((parse_time(lease.child("spec").text("renewTime")) or 0.0 for lease in leases), default=0.0)
+        signs = list(_writes(home, names, max(ended + _CLOCKS_DIFFER, now - _RECENT), cancel))
+        hint = f"stop it where it runs, and try again {format_duration(_RECENT)} after its last write"
     if signs:
-        raise RefusedError(
-            f"lifecycle-manager manages {home.name}: {'; '.join(signs)}",
-            hint="scale its Deployment to 0 first; two controllers would undo each other's changes",
-        )
+        message = f"lifecycle-manager manages {home.name}: {'; '.join(signs)}"
+        raise RefusedError(message, hint=f"{hint}; two controllers would undo each other's changes")
 
 
 def require_own_kymas(home: Cluster, namespace: str, cancel: threading.Event) -> None:
@@ -47,20 +63,29 @@ def require_own_kymas(home: Cluster, namespace: str, cancel: threading.Event) ->
             )
 
 
-def _signs(home: Cluster, namespace: str, now: float, cancel: threading.Event) -> Iterator[str]:
+def _allowed(read: Callable[P, T], *args: P.args, **options: P.kwargs) -> T | None:
+    """Return what may be read, None for what may not."""
     try:
-        lease = home.get(ObjectRef(LEASE, namespace, ELECTION), cancel=cancel)
+        return read(*args, **options)
     except ForbiddenError:
-        lease = None
-    spec = JsonReader(lease or {}).child("spec")
+        return None
+
+
+def _holders(lease: JsonReader, now: float) -> Iterator[str]:
+    spec = lease.child("spec")
     holder, renewed = spec.text("holderIdentity"), parse_time(spec.text("renewTime"))
     if holder and renewed is not None and now - renewed <= spec.integer("leaseDurationSeconds") + _CLOCKS_DIFFER:
-        yield f"{holder} holds the Lease {namespace}/{ELECTION}"
-    try:
-        deployments = home.list(_DEPLOYMENT, namespace, cancel=cancel)
-    except ForbiddenError:
-        return
-    for raw in deployments:
-        replicas = (raw.get("spec") or {}).get("replicas", 1)
-        if replicas != 0 and (flags := read_controller_flags(raw)) is not None:
-            yield f"Deployment {namespace}/{flags.deployment.name} runs it"
+        yield f"{holder} holds the Lease {lease.child('metadata').text('namespace')}/{ELECTION}"
+
+
+def _writes(home: Cluster, namespaces: Sequence[str], since: float, cancel: threading.Event) -> Iterator[str]:
+    """Yield lifecycle-manager's last write after a time: of a Kyma, or of a Manifest where there is no Kyma."""
+    for kind in (kind for kind in (KYMA, _MANIFEST) if home.kind(kind) is not None):
+        lists = [_allowed(home.list, kind, name, with_managed_fields=True, cancel=cancel) for name in namespaces]
+        raws = [raw for objects in lists for raw in objects or ()]
+        writes = [(at or 0.0, name, raw) for raw in raws for name, at in last_writes(raw) if is_lifecycle_manager(name)]
+        at, manager, written = max(writes, key=lambda write: write[0], default=(0.0, "", None))
+        if at > since:
+            yield f"no Deployment here runs it, and {manager} wrote {read_ref(written)} at {format_time(at)}"
+        if raws:
+            return
