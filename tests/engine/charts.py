@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from kymatui.domain.inventories import Origin
 from kymatui.engine.bundles.bundle import Bundle, BundleHook, ChartRelease
 from kymatui.helm.rendering.manifests import Hook
+from kymatui.helm.rendering.releases import Release, ReleaseHook, Status, to_secret
+from tests.engine import objects as make
 from tests.engine.places import Json, Place
 
 
@@ -43,3 +47,52 @@ def hook(body: Json, *events: str, weight: int = 0, policies: tuple[str, ...] = 
     name, kind = body["metadata"]["name"], body["kind"]
     found = Hook(name, kind, f"web/templates/{name}.yaml", json.dumps(marked), events, weight, policies)
     return BundleHook(found, marked)
+
+
+def marked_by_helm(bundle: Bundle, body: Json) -> Json:
+    """An object of a chart as helm writes it; cluster-scoped ones keep their scope."""
+    marks = {"meta.helm.sh/release-name": bundle.name, "meta.helm.sh/release-namespace": bundle.namespace}
+    scope = {} if body["kind"] in ("ClusterRole", "Namespace") else {"namespace": bundle.namespace}
+    metadata = {**scope, **body["metadata"], "annotations": marks}
+    return {**body, "metadata": {**metadata, "labels": {"app.kubernetes.io/managed-by": "Helm"}}}
+
+
+def recorded_by_helm(
+    bundle: Bundle, version: int = 1, status: Status = Status.DEPLOYED, *, crds: Sequence[Json] = ()
+) -> Release:
+    """A revision as helm stores it: of a chart's folder crds/ it has the files, and of CRDs no marks."""
+    assert bundle.release is not None
+    files = [
+        {"name": f"crds/{crd['metadata']['name']}.yaml", "data": base64.b64encode(json.dumps(crd).encode()).decode()}
+        for crd in crds
+    ]
+    source = bundle.release
+    document = {**source.chart, "files": files}
+    hooks = tuple(ReleaseHook(hook.hook) for hook in bundle.hooks)
+    when = datetime(2026, 1, 1, tzinfo=UTC)
+    return Release(
+        bundle.name,
+        bundle.namespace,
+        version,
+        status,
+        "Install complete",
+        first_deployed=when,
+        last_deployed=when,
+        chart=document,
+        config=source.config,
+        manifest=source.manifest,
+        hooks=hooks,
+        apply_method="ssa",
+    )
+
+
+def helm_installs(place: Place, bundle: Bundle, *, crds: Sequence[Json] = ()) -> None:
+    """What helm leaves behind of an installation: a Secret, CRDs without marks, and marked objects."""
+    place.raw.apply(make.namespace(bundle.namespace), manager="kubectl")
+    for crd in crds:
+        if place.get(crd["apiVersion"], crd["kind"], crd["metadata"]["name"], "") is None:
+            place.raw.create(crd, manager="helm")
+            place.raw.forget_kinds()
+    for body in bundle.objects:
+        place.raw.apply(marked_by_helm(bundle, body), manager="helm")
+    place.raw.create(to_secret(recorded_by_helm(bundle, crds=crds)), manager="Helm")

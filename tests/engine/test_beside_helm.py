@@ -1,0 +1,125 @@
+"""Releases of helm and kymatui on one cluster: what one tool does to its own touches nothing of the other's."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+
+import pytest
+
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.deletion.managed_deletion import DeletionConsent
+from kymatui.engine.deletion.module_deletion import uninstall_module
+from kymatui.engine.deletion.uninstall_plan import DeletionScope, plan_uninstall
+from kymatui.engine.jobs.run import SystemClock, begin
+from tests.engine import objects as make
+from tests.engine.charts import chart_in, helm_installs, marked_by_helm
+from tests.engine.installing import LIMITS, apply, bundle, plan
+from tests.engine.places import Json, Place
+
+KINDS = ("ConfigMap", "Secret", "ServiceAccount", "Thing", "ClusterRole", "CustomResourceDefinition", "Namespace")
+OF_KUBERNETES = ("kube-root-ca.crt", "default")
+Key = tuple[str, str, str]
+
+
+def everything(place: Place) -> dict[Key, str]:
+    """The objects of a test's namespaces and group with their versions, records included."""
+    place.raw.forget_kinds()
+    objects: dict[Key, str] = {}
+    for kind in place.raw.all_kinds():
+        if kind.gvk.kind not in KINDS or "list" not in kind.verbs:
+            continue
+        for body in place.raw.list(kind.gvk):
+            metadata = body["metadata"]
+            key = kind.gvk.kind, metadata.get("namespace") or "", metadata["name"]
+            if place.name in f"{key[1]} {key[2]}" and key[2] not in OF_KUBERNETES:
+                objects[key] = metadata["resourceVersion"]
+    return objects
+
+
+def delete(place: Place, name: str, namespace: str, *, delete_crds: bool = False) -> None:
+    found = plan_uninstall(name, namespace, place.cluster, SystemClock(), scope=DeletionScope(delete_crds))
+    assert found is not None
+    with begin(place.cluster, limits=LIMITS) as run:
+        uninstall_module(found, run, DeletionConsent(found.accepted))
+
+
+def by_kymatui(place: Place, name: str, namespace: str) -> None:
+    delete(place, name, namespace, delete_crds=True)
+
+
+def by_helm(place: Place, name: str, namespace: str) -> None:
+    environment = {**os.environ, "KUBECONFIG": str(place.kubeconfig), "HOME": str(place.folder)}
+    command = ["helm", "uninstall", name, "-n", namespace]
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 0, ended.stderr
+
+
+TOOLS = {
+    "kymatui": pytest.param(by_kymatui, id="kymatui"),
+    "helm": pytest.param(
+        by_helm,
+        id="helm",
+        marks=pytest.mark.skipif(shutil.which("helm") is None, reason="there is no helm on the PATH"),
+    ),
+}
+
+
+def objects_of(place: Place, name: str, namespace: str) -> list[Json]:
+    """The objects of one release, whose names begin like those of the others."""
+    role = f"{namespace}-{name}"
+    return [make.config_map(f"{name}-map", x=name), make.service_account(name), make.cluster_role(role)]
+
+
+@pytest.mark.parametrize("delete_by", TOOLS.values())
+@pytest.mark.parametrize("deleted", ["web", "web-2", "web in another namespace"])
+def test_a_deletion_leaves_objects_crds_and_records_of_the_other_releases(
+    place: Place, deleted: str, delete_by: Callable[[Place, str, str], None]
+) -> None:
+    other, crd = f"{place.name}-b", make.definition(place.group, "Thing")
+    own = chart_in(place.namespace, *objects_of(place, "web-2", place.namespace), name="web-2", crds=(crd,))
+    apply(place, plan(place, own))  # makes the namespace
+    for namespace in (place.namespace, other):
+        thing = make.custom(place.group, "Thing", "web-thing", namespace)
+        helm_installs(place, chart_in(namespace, *objects_of(place, "web", namespace), thing), crds=(crd,))
+    before = everything(place)
+    name, namespace = deleted.split()[0], other if "another" in deleted else place.namespace
+    own_objects = {
+        ("ConfigMap", namespace, f"{name}-map"),
+        ("ServiceAccount", namespace, name),
+        ("ClusterRole", "", f"{namespace}-{name}"),
+        ("Secret", namespace, f"sh.helm.release.v1.{name}.v1"),
+        *([("Thing", namespace, "web-thing")] if name == "web" else []),
+    }
+    assert own_objects < before.keys()
+    delete_by(place, name, namespace)
+    assert everything(place) == {key: version for key, version in before.items() if key not in own_objects}
+
+
+@pytest.mark.parametrize("deleted", ["web", "web-2"])
+@pytest.mark.parametrize("owner", ["web", "web-2"])
+def test_an_object_in_two_releases_goes_with_the_one_in_its_marks_only(place: Place, deleted: str, owner: str) -> None:
+    """helm's record and kymatui's have it, as after --take-ownership or --force; its marks name the owner."""
+    shared = make.config_map("shared", x="1")
+    own = chart_in(place.namespace, shared, make.config_map("own"), name="web-2")
+    theirs = chart_in(place.namespace, shared, make.config_map("theirs"))
+    apply(place, plan(place, own))
+    place.raw.delete(ObjectRef(GroupVersionKind("", "v1", "ConfigMap"), place.namespace, "shared"))
+    helm_installs(place, theirs)
+    marked = marked_by_helm(theirs if owner == "web" else own, shared)
+    place.raw.apply(marked, manager="helm", force=True)
+    before = everything(place)
+    delete(place, deleted, place.namespace)
+    gone = {name for _, _, name in before.keys() - everything(place).keys()}
+    record, single = f"sh.helm.release.v1.{deleted}.v1", "theirs" if deleted == "web" else "own"
+    assert gone == {record, single, *(["shared"] if owner == deleted else [])}
+
+
+def test_a_file_and_a_release_of_one_name_are_two_installations(place: Place) -> None:
+    apply(place, plan(place, bundle(place, make.config_map("filed"), name="web")))
+    helm_installs(place, chart_in(place.namespace, make.config_map("charted")))
+    before = everything(place)
+    delete(place, "web", place.namespace)
+    assert {name for _, _, name in before.keys() - everything(place).keys()} == {"filed", "kymatui.web"}
