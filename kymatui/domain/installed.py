@@ -93,6 +93,7 @@ class RecordedInstallation(Struct, frozen=True):
     recorded   the state of its last run as recorded
     inventory  None if it cannot be read, or if kymatui did not write it; `unread` then says why
     status     helm's word for the state of a release, "" for what is no release
+    deployed   the newest deployed revision of a release, 0 for none
     """
 
     name: str
@@ -104,6 +105,7 @@ class RecordedInstallation(Struct, frozen=True):
     unread: str = ""
     status: str = ""
     created: float | None = None
+    deployed: int = 0
 
     @property
     def is_chart(self) -> bool:
@@ -209,6 +211,7 @@ def _of_inventory(raw: Mapping[str, Any]) -> RecordedInstallation:
 
 def _releases(secrets: Iterable[Mapping[str, Any]]) -> Iterable[RecordedInstallation]:
     newest: dict[tuple[str, str], tuple[int, Mapping[str, Any]]] = {}
+    deployed: dict[tuple[str, str], int] = {}
     for raw in secrets:
         labels = mapping_at(mapping_at(raw, "metadata"), "labels")
         name, version = text_at(labels, "name"), text_at(labels, "version")
@@ -216,7 +219,9 @@ def _releases(secrets: Iterable[Mapping[str, Any]]) -> Iterable[RecordedInstalla
         key = read_ref(raw).namespace, name
         if name and number >= newest.get(key, (-1, raw))[0]:
             newest[key] = (number, raw)
-    return [_of_release(name, raw) for (_, name), (_, raw) in newest.items()]
+        if text_at(labels, "status") == "deployed":
+            deployed[key] = max(number, deployed.get(key, 0))
+    return [replace(_of_release(key[1], raw), deployed=deployed.get(key, 0)) for key, (_, raw) in newest.items()]
 
 
 def _of_release(name: str, raw: Mapping[str, Any]) -> RecordedInstallation:
@@ -315,16 +320,18 @@ def name_installations(
 
 def run_words(installation: RecordedInstallation, run: InstallationRun) -> str:
     """Return the state of an unfinished run in one sentence without its end, "" for a finished one."""
-    count, unfinished = run.objects, "may have stopped" if run.unknown else "stopped"
+    count, tool, unfinished = run.objects, installation.installer, "may have stopped" if run.unknown else "stopped"
     of = f" {installation.version}" if installation.version else ""
     what = "Installation" if installation.inventory is None or installation.inventory.first else "Upgrade"
     match run.phase:
         case InstallationPhase.INSTALLED | InstallationPhase.DELETED_ELSEWHERE:
             return ""
+        case InstallationPhase.INSTALLING if not run.holder:
+            return f"{tool} is working on it ({installation.status}), or was interrupted{_written(count)}"
         case InstallationPhase.INSTALLING:
-            return f"{installation.installer} is installing{of}{_written(count)}{_by(run)}"
+            return f"{tool} is installing{of}{_written(count)}{_by(run)}"
         case InstallationPhase.DELETING:
-            return f"{installation.installer} is deleting it{_remaining(count)}{_by(run)}"
+            return f"{tool} is deleting it{_remaining(count)}{_by(run)}"
         case InstallationPhase.PARTIAL if what == "Installation":
             return f"{what}{f' of{of}' if of else ''} {unfinished}{_written(count, ' after')}"
         case InstallationPhase.PARTIAL:
@@ -360,12 +367,14 @@ def interruption_words(installation: RecordedInstallation, run: InstallationRun)
 
 
 def interruption_advice(installation: RecordedInstallation, run: InstallationRun, *, direct: bool) -> Advice | None:
-    """Return the command that ends an interruption on any machine with the source, None if another tool has it.
+    """Return the command that ends an interruption on any machine with the source; of another tool what undoes it.
 
     `direct` is for a module that lifecycle-manager could manage.
     """
     if not installation.is_own:
-        return None
+        undo = undo_command(installation.name, installation.namespace, installation.deployed)
+        is_pending = installation.status in _PENDING
+        return Advice(AdviceKind.COMPLETE, "If it was interrupted, undo it", undo) if is_pending else None
     delete = deletion_command(installation.name, installation.namespace)
     if run.phase is InstallationPhase.DELETION_INTERRUPTED:
         return Advice(AdviceKind.COMPLETE, "Complete it", delete)
@@ -374,6 +383,13 @@ def interruption_advice(installation: RecordedInstallation, run: InstallationRun
     where = f" where {installation.address} exists" if is_local(installation.inventory) else ""
     text = f"Delete it with `{delete}`, or complete it{where}"
     return Advice(AdviceKind.COMPLETE, text, install_command(installation.inventory, direct=direct))
+
+
+def undo_command(name: str, namespace: str, deployed: int) -> str:
+    """Return helm's command that ends what it left pending; `deployed` is the revision to return to, 0 for none."""
+    return shell_command(
+        "helm", *(("rollback", name, str(deployed)) if deployed else ("uninstall", name)), "-n", namespace
+    )
 
 
 def deletion_command(name: str, namespace: str) -> str:

@@ -83,6 +83,8 @@ class Inventory(Struct, frozen=True):
     adopting          the current or interrupted run adopts existing objects
     resource_version  resourceVersion of the stored object
     finished          the last run was not interrupted
+    helm_status       "pending-…" of a newest revision that helm is working on, or left when it was interrupted
+    deployed          the newest deployed revision, 0 for none
     """
 
     name: str
@@ -106,6 +108,8 @@ class Inventory(Struct, frozen=True):
     finished: bool = False
     rollback_to: int = 0
     adopting: bool = False
+    helm_status: str = ""
+    deployed: int = 0
 
     @property
     def defaults(self) -> tuple[ObjectRef, ...]:
@@ -161,12 +165,6 @@ def reset(inventory: Inventory) -> Inventory:
     return replace(inventory, first=True, resource_created=False, done=())
 
 
-def deletion_notes(inventory: Inventory | None) -> tuple[str, ...]:
-    """Return what a plan says of a deletion that was interrupted, nothing where there was none."""
-    is_back = inventory is not None and inventory.is_deleting
-    return ("its deletion was interrupted; this plan installs it again",) if is_back else ()
-
-
 def merge_items(old: Iterable[InventoryItem], new: Iterable[InventoryItem]) -> tuple[InventoryItem, ...]:
     """Return both lists without duplicates; an old item keeps its flags, but for what its source says now."""
     before = {item.ref.key: item for item in old}
@@ -181,7 +179,7 @@ def merge_items(old: Iterable[InventoryItem], new: Iterable[InventoryItem]) -> t
 
 def write_document(inventory: Inventory) -> str:
     """Return the inventory as JSON."""
-    plain = msgspec.to_builtins(replace(inventory, resource_version="", finished=False))
+    plain = msgspec.to_builtins(replace(inventory, resource_version="", finished=False, helm_status="", deployed=0))
     return msgspec.json.encode({"schema": SCHEMA, **plain}, order="deterministic").decode()
 
 

@@ -430,6 +430,24 @@ def test_helms_status_of_a_release(status: str, manager: str, phase: Installatio
     assert ("failed, says helm" in gate.reason.text) is ((status, manager) == ("failed", "helm"))
 
 
+@pytest.mark.parametrize(
+    ("status", "deployed", "command"),
+    [
+        ("pending-install", False, "helm uninstall gate -n gates"),
+        ("pending-upgrade", True, "helm rollback gate 2 -n gates"),
+        ("pending-rollback", True, "helm rollback gate 2 -n gates"),
+    ],
+)
+def test_what_helm_left_pending_names_the_command_that_undoes_it(status: str, deployed: bool, command: str) -> None:
+    before = release()
+    before["metadata"] = {**before["metadata"], "labels": {**before["metadata"]["labels"], "version": "2"}}
+    gate = row(releases=(release(status=status), *([before] if deployed else [])), leases=())
+    assert gate.reason.text.startswith(f"helm is working on it ({status}), or was interrupted; how many")
+    assert f"(`{command}`)" in gate.reason.text
+    assert gate.reason.advice is not None
+    assert (gate.reason.advice.command, gate.actor) == (command, Actor.NOBODY)
+
+
 def test_the_newest_revision_counts() -> None:
     old = release(status="failed")
     old["metadata"] = {**old["metadata"], "labels": {**old["metadata"]["labels"], "version": "2"}}

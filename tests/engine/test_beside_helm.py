@@ -10,12 +10,18 @@ from collections.abc import Callable
 import pytest
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine import check
+from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.deletion.managed_deletion import DeletionConsent
 from kymatui.engine.deletion.module_deletion import uninstall_module
 from kymatui.engine.deletion.uninstall_plan import DeletionScope, plan_uninstall
+from kymatui.engine.inventory.release_store import SECRET, ReleaseStore
 from kymatui.engine.jobs.run import SystemClock, begin
+from kymatui.engine.plans.plan import Intent
+from kymatui.errors import OutdatedError, RefusedError
+from kymatui.helm.rendering.releases import Status, from_secret, to_secret
 from tests.engine import objects as make
-from tests.engine.charts import chart_in, helm_installs, marked_by_helm
+from tests.engine.charts import chart_in, helm_installs, marked_by_helm, recorded_by_helm
 from tests.engine.installing import LIMITS, apply, bundle, plan
 from tests.engine.places import Json, Place
 
@@ -123,3 +129,80 @@ def test_a_file_and_a_release_of_one_name_are_two_installations(place: Place) ->
     before = everything(place)
     delete(place, "web", place.namespace)
     assert {name for _, _, name in before.keys() - everything(place).keys()} == {"filed", "kymatui.web"}
+
+
+# what a killed helm left pending
+
+
+def left_pending(place: Place, status: Status) -> Bundle:
+    """What a helm leaves that was killed between its record and the first object, and the chart of the next run."""
+    helm_installs(place, chart_in(place.namespace, make.config_map("a", x="1"), config={"x": 1}))
+    pending = chart_in(place.namespace, make.config_map("a", x="2"), config={"x": 2})
+    if status is Status.PENDING_INSTALL:
+        place.raw.delete(ObjectRef(SECRET, place.namespace, "sh.helm.release.v1.web.v1"))
+        place.raw.delete(ObjectRef(GroupVersionKind("", "v1", "ConfigMap"), place.namespace, "a"))
+    version = 1 if status is Status.PENDING_INSTALL else 2
+    place.raw.create(to_secret(recorded_by_helm(pending, version, status)), manager="Helm")
+    return pending
+
+
+UNDO = {
+    Status.PENDING_INSTALL: "helm uninstall web -n {}",
+    Status.PENDING_UPGRADE: "helm rollback web 1 -n {}",
+    Status.PENDING_ROLLBACK: "helm rollback web 1 -n {}",
+}
+
+
+@pytest.mark.parametrize("status", UNDO)
+def test_what_helm_left_pending_is_refused_with_the_commands_that_end_it(place: Place, status: Status) -> None:
+    pending, before = left_pending(place, status), everything(place)
+    words = rf"helm is working on release {place.namespace}/web, or was interrupted: revision \d is {status.value}"
+    for attempt in (lambda: plan(place, pending), lambda: delete(place, "web", place.namespace)):
+        with pytest.raises(RefusedError, match=words) as refused:
+            attempt()
+        assert f"`{UNDO[status].format(place.namespace)}`" in refused.value.hint
+        assert f"`kymatui install web --chart … -n {place.namespace} --force`" in refused.value.hint
+    report = check(pending, place.cluster)
+    assert (report.consistent, report.plan.unfinished) == (False, True)
+    assert everything(place) == before
+
+
+@pytest.mark.parametrize("status", UNDO)
+def test_force_continues_what_helm_left_pending_after_the_plan_said_so(place: Place, status: Status) -> None:
+    pending = left_pending(place, status)
+    forced = plan(place, Intent(pending, force=True))
+    assert [note for note in forced.notes if f"is {status.value}; this plan marks it as failed" in note]
+    apply(place, forced)
+    assert (place.get("v1", "ConfigMap", "a") or {})["data"] == {"x": "2"}
+    history = [from_secret(secret) for secret in place.raw.list(SECRET, place.namespace, labels="owner=helm,name=web")]
+    ended = {release.version: release.status.value for release in history}
+    first = {} if status is Status.PENDING_INSTALL else {1: "superseded"}
+    assert ended == {**first, len(first) + 1: "failed", len(first) + 2: "deployed"}
+
+
+@pytest.mark.parametrize("status", UNDO)
+def test_the_values_of_a_pending_revision_are_those_that_continue_it(place: Place, status: Status) -> None:
+    left_pending(place, status)
+    assert ReleaseStore(place.cluster, "web", place.namespace, SystemClock().now).values() == {"x": 2}
+
+
+def test_helm_that_starts_after_the_plan_keeps_its_release(place: Place) -> None:
+    helm_installs(place, chart_in(place.namespace, make.config_map("a", x="1")))
+    found = plan_uninstall("web", place.namespace, place.cluster, SystemClock())
+    assert found is not None
+    started = chart_in(place.namespace, make.config_map("a", x="2"))
+    place.raw.create(to_secret(recorded_by_helm(started, 2, Status.PENDING_UPGRADE)), manager="Helm")
+    before = everything(place)
+    with pytest.raises(RefusedError, match="helm is working on"), begin(place.cluster, limits=LIMITS) as run:
+        uninstall_module(found, run, DeletionConsent(found.accepted))
+    assert everything(place) == before
+
+
+def test_helm_that_starts_after_the_plan_is_not_overtaken(place: Place) -> None:
+    helm_installs(place, chart_in(place.namespace, make.config_map("a", x="1")))
+    forced = plan(place, Intent(chart_in(place.namespace, make.config_map("a", x="3")), force=True))
+    started = chart_in(place.namespace, make.config_map("a", x="2"))
+    place.raw.create(to_secret(recorded_by_helm(started, 2, Status.PENDING_UPGRADE)), manager="Helm")
+    with pytest.raises(OutdatedError, match="another client has changed web since the plan"):
+        apply(place, forced)
+    assert (place.get("v1", "ConfigMap", "a") or {})["data"] == {"x": "1"}

@@ -233,15 +233,6 @@ def test_definitions_of_a_chart_are_created_never_changed_and_go_only_where_a_pe
     assert place.get("apiextensions.k8s.io/v1", "CustomResourceDefinition", name, "") is not None
 
 
-def test_a_release_that_helm_is_at_work_on_is_left_alone(place: Place) -> None:
-    install(place, chart(place, make.config_map("a")))
-    (release,) = history(place)
-    pending = replace(release, version=2, status=Status.PENDING_UPGRADE)
-    place.raw.apply(to_secret(pending), manager="helm")
-    with pytest.raises(RefusedError, match=r"helm is working on release .* revision 2 is pending-upgrade"):
-        plan(place, chart(place, make.config_map("a", x="2")))
-
-
 def test_a_revision_that_helm_wrote_is_read_from_its_manifest(place: Place) -> None:
     place.make_namespace()
     manifest = "---\n# Source: web/a.yaml\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"

@@ -113,8 +113,9 @@ def hand_over(cluster: Cluster, known: Inventory) -> HandoverResult:
 
     A Helm release is kept while anything of it is left: it says what that is. Then its Secrets go, all revisions.
     """
-    from kymatui.engine.inventory.release_store import ReleaseStore
+    from kymatui.engine.inventory.release_store import ReleaseStore, refuse_pending
 
+    refuse_pending(known)
     mine = inventory_owner(known)
     refs = [item.ref for item in known.items]
     done = run_for_each(refs, lambda ref: ownership_marks.hand_over(cluster, ref, mine), threading.Event())

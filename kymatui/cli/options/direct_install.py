@@ -102,7 +102,11 @@ def add_intent(parser: argparse.ArgumentParser) -> None:
     """Add the options for how a module is installed."""
     group = parser.add_argument_group("installation")
     add_option(group, "--direct", "install even if lifecycle-manager could manage it")
-    add_option(group, "--force", "repair: overwrite fields of other field managers; the plan lists them")
+    add_option(
+        group,
+        "--force",
+        "repair: overwrite fields of other field managers, and continue what helm left pending; see the plan",
+    )
     add_option(
         group, "--no-prune", "keep objects that the new version no longer has", dest="prune", action="store_false"
     )

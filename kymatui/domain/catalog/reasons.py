@@ -181,7 +181,8 @@ def _unfinished(case: ReasonInputs) -> Reason | None:
     if installation is None or run is None or case.presence not in (*UNFINISHED, Presence.DELETING):
         return None
     if not run.phase.is_interrupted:
-        return None if run.phase is InstallationPhase.INSTALLED else Reason(run_words(installation, run))
+        advice = None if installation.is_own else interruption_advice(installation, run, direct=False)
+        return None if run.phase is InstallationPhase.INSTALLED else Reason(run_words(installation, run), advice=advice)
     severity = Severity.ERROR if case.assessment.state is State.ERROR else Severity.WARNING
     words = interruption_words(installation, run)
     advice = interruption_advice(installation, run, direct=_needs_direct(case))

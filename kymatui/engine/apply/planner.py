@@ -15,14 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kymatui.domain.gitops import git_source, git_warnings
-from kymatui.domain.inventories import (
-    Inventory,
-    InventoryItem,
-    deciding_objects,
-    deletion_notes,
-    reset,
-    reset_if_deleting,
-)
+from kymatui.domain.inventories import Inventory, InventoryItem, deciding_objects, reset, reset_if_deleting
 from kymatui.domain.kubernetes.managed_fields import content_writers
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
@@ -63,7 +56,13 @@ from kymatui.engine.dryrun.preview import (
 )
 from kymatui.engine.inventory.inventory_store import CONFIG_MAP, ApplySetStore, refuse_other_kind
 from kymatui.engine.inventory.ownership_marks import bundle_owner, with_ownership_marks
-from kymatui.engine.inventory.release_store import SECRET, ReleaseStore, require_storable
+from kymatui.engine.inventory.release_store import (
+    SECRET,
+    ReleaseStore,
+    interruption_notes,
+    refuse_pending,
+    require_storable,
+)
 from kymatui.engine.jobs.wait import is_deleted_when_done
 from kymatui.engine.plans.plan import (
     Action,
@@ -119,7 +118,10 @@ def plan(
     stop = cancel or threading.Event()
     with intent.bundle.hidden.concealed():
         patient = read_once(cluster, clock, stop, retry)
-        return Planner(intent, patient, clock, manager, stop, width).plan(read_previous)
+        known = read_previous() if read_previous else read_previous_inventory(patient, clock, intent.bundle)
+        if not intent.force:
+            refuse_pending(known)
+        return Planner(intent, patient, clock, manager, stop, width).plan(lambda: known)
 
 
 def read_previous_inventory(cluster: Cluster, clock: Clock, bundle: Bundle) -> Inventory | None:
@@ -205,7 +207,7 @@ class Planner:
             missing=missing,
             notes=(
                 *self._bundle.notes,
-                *deletion_notes(previous),
+                *interruption_notes(previous),
                 *((note,) if note else ()),
                 *git_warnings(git_of(steps)),
             ),

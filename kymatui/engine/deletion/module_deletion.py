@@ -26,7 +26,7 @@ from kymatui.engine.deletion.uninstall_plan import DeletionSteps, UninstallPlan
 from kymatui.engine.inventory.inventory_store import ApplySetStore, InventoryStore
 from kymatui.engine.inventory.managed_resources import ManagedKinds, ManagedObjects, managed_kinds
 from kymatui.engine.inventory.ownership_marks import unmark_patch
-from kymatui.engine.inventory.release_store import ReleaseStore
+from kymatui.engine.inventory.release_store import ReleaseStore, refuse_pending
 from kymatui.engine.jobs.hooks import run_hooks
 from kymatui.engine.jobs.object_deletion import (
     ObjectDeletion,
@@ -115,6 +115,7 @@ class _Deletion:
         if inventory is None:
             self.run.report(Progress(f"{self._inventory.name} was already deleted by another client"))
             return DeletionOutcome((), ())
+        refuse_pending(inventory)
         refuse_replaced(self._inventory, inventory)
         self._inventory = inventory
         self._steps = self._new_steps()

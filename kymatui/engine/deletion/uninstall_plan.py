@@ -40,7 +40,7 @@ from kymatui.engine.inventory.managed_resources import (
     list_managed_resources,
     managed_kinds,
 )
-from kymatui.engine.inventory.release_store import SECRET, ReleaseStore, read_inventory
+from kymatui.engine.inventory.release_store import SECRET, ReleaseStore, read_inventory, refuse_pending
 from kymatui.engine.jobs.hooks import hook_key
 from kymatui.engine.jobs.lease import LEASE
 from kymatui.engine.jobs.object_deletion import uid_of, version_of
@@ -152,6 +152,7 @@ def plan_uninstall_of(
     scope: DeletionScope = WHOLE,
 ) -> UninstallPlan:
     """Return what would be deleted of an installation whose inventory was just read."""
+    refuse_pending(inventory)
     kinds = managed_kinds(inventory, patient)
     remaining = scope.remaining(inventory, kinds, patient, stop, width)
     steps = DeletionSteps(inventory, patient, stop, width, scope).planned(remaining)

@@ -5,11 +5,9 @@ A CRD that several have belongs to none of them alone: the API server deletes it
 
 from __future__ import annotations
 
-import base64
-import binascii
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 from msgspec import Struct
 
@@ -26,11 +24,10 @@ from kymatui.engine.inventory.ownership_marks import LABEL_HELM
 from kymatui.engine.inventory.release_store import SECRET
 from kymatui.errors import CancelledError, ConfigurationError, ForbiddenError, HelmError, KymatuiError
 from kymatui.helm.rendering.manifests import split_manifests
-from kymatui.helm.rendering.releases import Release, from_secret
+from kymatui.helm.rendering.releases import Release, crd_files, from_secret
 
 _MANIFEST: Final = GroupVersionKind(OPERATOR, "v1beta2", "Manifest")
 _CURRENT: Final = "owner=helm,status!=superseded,status!=uninstalled"
-_CRDS: Final = "crds/"
 _NAMED: Final = 3  # holders that a message names; the others are counted
 
 
@@ -158,15 +155,5 @@ def _crds_in(release: Release, crds: frozenset[str]) -> frozenset[str]:
 
     A text that defines a CRD and has its name is not parsed: YAML of CRDs is large, and to keep one too many is safe.
     """
-    texts = [text for text in (*split_manifests(release.manifest), *_crd_files(release.chart)) if DEFINITION[1] in text]
+    texts = [text for text in (*split_manifests(release.manifest), *crd_files(release.chart)) if DEFINITION[1] in text]
     return frozenset(crd for crd in crds if any(crd in text for text in texts))
-
-
-def _crd_files(chart: Mapping[str, Any]) -> Iterator[str]:
-    for file in chart.get("files") or ():
-        name, data = str(file.get("name") or ""), str(file.get("data") or "")
-        if name.startswith(_CRDS):
-            try:
-                yield base64.b64decode(data).decode("utf-8", "replace")
-            except binascii.Error:  # helm reads no such file either
-                continue

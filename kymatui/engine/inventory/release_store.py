@@ -7,15 +7,14 @@ newest revision, the inventory is read from its manifest.
 from __future__ import annotations
 
 import base64
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kymatui.domain.installed import ANNOTATION_INVENTORY, LARGEST_ANNOTATION
+from kymatui.domain.installed import ANNOTATION_INVENTORY, LARGEST_ANNOTATION, undo_command
 from kymatui.domain.inventories import (
     KEY,
     Inventory,
@@ -28,6 +27,7 @@ from kymatui.domain.inventories import (
 )
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kyma.problems import shell_command
 from kymatui.domain.ownership import resource_policy
 from kymatui.engine.bundles.bundle import Bundle, BundleHook, ChartRelease
 from kymatui.engine.bundles.yaml_objects import read_objects, unique_documents
@@ -37,14 +37,17 @@ from kymatui.engine.inventory.inventory_store import ApplySetStore, InventorySto
 from kymatui.errors import ConfigurationError, NotFoundError, RefusedError
 from kymatui.helm.rendering.manifests import split_manifests
 from kymatui.helm.rendering.releases import (
+    DESCRIPTIONS,
     HookRun,
     Release,
     ReleaseHook,
     Status,
-    deployed,
+    content_text,
     encode_release,
     from_secret,
+    next_values,
     next_version,
+    rollback_target,
     secret_name,
     surplus,
     to_secret,
@@ -56,17 +59,11 @@ from kymatui.patterns import deferred
 
 SECRET: Final = GroupVersionKind("", "v1", "Secret")
 _LABEL_VALUE: Final = deferred(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
-_APPLY_METHOD: Final = ""
 _LARGEST_SECRET: Final = 1024**2  # bytes of the values of a Secret, as API servers count them
 _ITEM: Final = 150  # bytes of an object in the inventory, about
+_APPLY_METHOD: Final = ""
 """Helm 4 upgrades with the method of the last revision. With "ssa" it would conflict with every field that kymatui
 applied as another manager; with "" it does a three-way merge, as for all releases of Helm 3."""
-_DESCRIPTIONS: Final = {
-    Status.PENDING_INSTALL: "Initial install underway",
-    Status.PENDING_UPGRADE: "Preparing upgrade",
-    Status.PENDING_ROLLBACK: "Preparing rollback",
-    Status.UNINSTALLING: "Deletion in progress (or silently failed)",
-}
 
 
 class _Revision(Struct, frozen=True):
@@ -94,13 +91,6 @@ class ReleaseStore:
         history = self._read_before = self._history()
         if not history or history[-1].release.status is Status.UNINSTALLED:
             return None
-        latest = history[-1]
-        if latest.release.status.is_pending and latest.own is None:
-            raise RefusedError(
-                f"helm is working on release {self._namespace}/{self._name}, or was interrupted: revision"
-                f" {latest.release.version} is {latest.release.status.value}",
-                hint=f"if it was interrupted, roll back with helm, or delete Secret {latest.release.key}",
-            )
         return self._read(history)
 
     def begin(self, inventory: Inventory, bundle: Bundle) -> Inventory:
@@ -108,15 +98,11 @@ class ReleaseStore:
         history, self._read_before = self._read_before, None
         history = self._history() if history is None else history
         self._has_others = bool(history)
-        latest = history[-1] if history else None
-        if (
-            latest is not None
-            and latest.release.status.is_pending
-            and (latest.own.digest if latest.own is not None else "") == inventory.digest
-        ):
-            return self._write(latest.release, replace(inventory, revision=latest.release.version))
-        if latest is not None and latest.release.status.is_pending:
-            self._mark(latest, Status.FAILED, "interrupted, and superseded by another revision")
+        pending = history[-1] if history and history[-1].release.status.is_pending else None
+        if pending is not None and pending.own is not None and pending.own.digest == inventory.digest:
+            return self._write(pending.release, replace(inventory, revision=pending.release.version))
+        if pending is not None:
+            self._mark(pending, Status.FAILED, "interrupted, and superseded by another revision")
         self._make_room([revision.release for revision in history])
         release = self._new(history, bundle, inventory.rollback_to)
         return self._write(release, replace(inventory, revision=release.version))
@@ -124,7 +110,7 @@ class ReleaseStore:
     def note(self, inventory: Inventory) -> Inventory:
         release = self._release(inventory)
         if inventory.is_deleting:
-            release = replace(release, status=Status.UNINSTALLING, description=_DESCRIPTIONS[Status.UNINSTALLING])
+            release = replace(release, status=Status.UNINSTALLING, description=DESCRIPTIONS[Status.UNINSTALLING])
         return self._write(_with_runs(release, inventory.done), inventory)
 
     def finish(self, inventory: Inventory) -> Inventory:
@@ -164,16 +150,13 @@ class ReleaseStore:
         Raises RefusedError if there is none.
         """
         history = [entry.release for entry in self._history()]
-        current = deployed(history)
-        ended = [entry for entry in history if entry.status in (Status.SUPERSEDED, Status.DEPLOYED)]
-        matching = [entry for entry in ended if entry.version == revision or (not revision and entry is not current)]
-        if not matching:
-            versions = ", ".join(str(one.version) for one in ended) or "none"
+        release = rollback_target(history, revision)
+        if release is None:
+            versions = ", ".join(str(entry.version) for entry in history if entry.status.was_deployed) or "none"
             raise RefusedError(
                 f"{self._namespace}/{self._name} has no revision {revision or 'before this one'} to roll back to",
                 hint=f"revisions: {versions}",
             )
-        release = matching[-1]
         budget = YamlBudget()
         bodies = [load_exactly(text, budget=budget) for text in split_manifests(release.manifest)]
         version = str((release.chart.get("metadata") or {}).get("version") or "")
@@ -185,10 +168,8 @@ class ReleaseStore:
         return bundle, release.version
 
     def values(self) -> dict[str, Any]:
-        """Return the user's values of the deployed release, else of the newest revision."""
-        history = [revision.release for revision in self._history()]
-        release = deployed(history) or (history[-1] if history else None)
-        return dict(release.config) if release is not None else {}
+        """Return the user's values that the next revision starts from."""
+        return dict(next_values([revision.release for revision in self._history()]))
 
     def as_installed(self, bundle: Bundle) -> Bundle:
         """Return the bundle with the stored rendering if chart and values are the same.
@@ -199,7 +180,7 @@ class ReleaseStore:
         latest, asked = (history[-1].release if history else None), bundle.release
         if latest is None or asked is None or latest.status in _GONE:
             return bundle
-        if _written(latest.chart, latest.config) != _written(asked.chart, asked.config):
+        if content_text(latest.chart, latest.config) != content_text(asked.chart, asked.config):
             return bundle
         objects = unique_documents(read_objects(latest.manifest, f"Secret {latest.key}"))
         hooks = (BundleHook(hook.hook, load_exactly(hook.hook.content)) for hook in latest.hooks)
@@ -245,7 +226,6 @@ class ReleaseStore:
                 items = merge_items(items, self._items(revision))
         base = latest.own or next((entry.own for entry in reversed(history) if entry.own), None)
         known = base or Inventory(self._name, self._namespace, Origin("helm", ""), chart=True)
-        ever = any(entry.release.status in (Status.DEPLOYED, Status.SUPERSEDED) for entry in history)
         return replace(
             known,
             items=items,
@@ -253,11 +233,13 @@ class ReleaseStore:
             version=str((latest.release.chart.get("metadata") or {}).get("version") or known.version),
             digest=known.digest if latest.own is not None else "",
             done=known.done if latest.own is not None and _is_under_way(latest.release.status) else (),
-            first=not ever,
+            first=not any(entry.release.status.was_deployed for entry in history),
             chart=True,
             revision=latest.release.version,
             resource_version=latest.resource_version,
             finished=latest.release.status is Status.DEPLOYED and len(current) == 1,
+            helm_status=latest.release.status.value if latest.own is None and latest.release.status.is_pending else "",
+            deployed=since,
         )
 
     def _items(self, revision: _Revision) -> tuple[InventoryItem, ...]:
@@ -297,14 +279,14 @@ class ReleaseStore:
         assert chart is not None, "a chart's bundle has a release"
         moment = self._moment()
         alive = [revision.release for revision in history if revision.release.status is not Status.UNINSTALLED]
-        status = Status.PENDING_UPGRADE if _was_deployed(alive) else Status.PENDING_INSTALL
+        status = Status.PENDING_UPGRADE if any(old.status.was_deployed for old in alive) else Status.PENDING_INSTALL
         status = Status.PENDING_ROLLBACK if rollback_to else status
         return Release(
             self._name,
             self._namespace,
             next_version(revision.release for revision in history),
             status,
-            _DESCRIPTIONS[status],
+            DESCRIPTIONS[status],
             chart.notes,
             alive[0].first_deployed if alive else moment,
             moment,
@@ -347,7 +329,7 @@ class ReleaseStore:
 def require_storable(bundle: Bundle) -> None:
     """Raise ConfigurationError for a chart whose release does not fit into a Secret."""
     chart = bundle.release
-    if chart is None or _least_size(chart) < _LARGEST_SECRET // 2:
+    if chart is None:
         return
     release = Release(
         bundle.name,
@@ -360,18 +342,14 @@ def require_storable(bundle: Bundle) -> None:
         manifest=chart.manifest,
         hooks=tuple(ReleaseHook(hook.hook) for hook in bundle.hooks),
     )
+    if release.least_size < _LARGEST_SECRET // 2:
+        return
     size = len(encode_release(release)) + len(bundle.objects) * _ITEM
     if size > _LARGEST_SECRET:
         raise ConfigurationError(
             f"the release of {bundle.name} does not fit into a Secret: it has {size / 1024**2:.1f} MiB, at most 1 MiB",
             hint="make the chart smaller: list large files in .helmignore, or put them into an image",
         )
-
-
-def _least_size(chart: ChartRelease) -> int:
-    """Return the characters of the chart's files and its manifest, which cost time to pack only where they are many."""
-    files = [*(chart.chart.get("templates") or ()), *(chart.chart.get("files") or ())]
-    return len(chart.manifest) + len(chart.notes) + sum(len(str(file.get("data") or "")) for file in files)
 
 
 def interrupted_values(cluster: Cluster, name: str, namespace: str) -> dict[str, Any] | None:
@@ -388,23 +366,6 @@ _STATES: Final = {Status.DEPLOYED: InventoryState.INSTALLED, Status.UNINSTALLING
 def _is_under_way(status: Status) -> bool:
     """Return whether a run is active on the revision or was interrupted; its completed hooks then count."""
     return status.is_pending or status is Status.UNINSTALLING
-
-
-def _written(chart: Mapping[str, Any], config: Mapping[str, Any]) -> str:
-    """Return a chart and its values as text, without helm's modification times of files."""
-    return json.dumps([_timeless(chart), config], sort_keys=True)
-
-
-def _timeless(part: Any) -> Any:
-    if isinstance(part, Mapping):
-        kept = {name: below for name, below in part.items() if name not in ("modtime", "schemamodtime")}
-        files = {name: _timeless(kept[name]) for name in ("templates", "files") if name in kept}
-        return {**kept, **files}
-    return [_timeless(element) for element in part] if isinstance(part, list) else part
-
-
-def _was_deployed(history: Iterable[Release]) -> bool:
-    return any(release.status in (Status.DEPLOYED, Status.SUPERSEDED) for release in history)
 
 
 def _with_runs(release: Release, done: Iterable[str]) -> Release:
@@ -433,6 +394,29 @@ def read_inventory(cluster: Cluster, clock: Clock, name: str, namespace: str) ->
     """Return the inventory of a name: from an ApplySet, else from a Helm release."""
     inventory = ApplySetStore(cluster, name, namespace).read()
     return inventory if inventory is not None else ReleaseStore(cluster, name, namespace, clock.now).read()
+
+
+def interruption_notes(known: Inventory | None) -> tuple[str, ...]:
+    """Return what a plan says of a deletion, or a run of helm, that was interrupted; nothing where there was none."""
+    if known is not None and known.helm_status:
+        return (f"{_pending_words(known)}; this plan marks it as failed",)
+    return ("its deletion was interrupted; this plan installs it again",) if known and known.is_deleting else ()
+
+
+def _pending_words(known: Inventory) -> str:
+    """Return what is unknown of a revision that helm left pending: helm has no lock that tells."""
+    release = f"release {known.namespace}/{known.name}"
+    return f"helm is working on {release}, or was interrupted: revision {known.revision} is {known.helm_status}"
+
+
+def refuse_pending(known: Inventory | None) -> None:
+    """Raise RefusedError for a release that helm is working on, or left pending when it was interrupted."""
+    if known is not None and known.helm_status:
+        undo = undo_command(known.name, known.namespace, known.deployed)
+        install = shell_command("kymatui", "install", known.name, "--chart", "…", "-n", known.namespace, "--force")
+        raise RefusedError(
+            _pending_words(known), hint=f"if it was interrupted, `{undo}` undoes it, and `{install}` continues it"
+        )
 
 
 def _release_secrets(cluster: Cluster, namespace: str, name: str) -> Sequence[Object]:

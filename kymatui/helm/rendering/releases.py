@@ -14,7 +14,7 @@ import gzip
 import io
 import json
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -54,6 +54,20 @@ class Status(enum.StrEnum):
     def is_pending(self) -> bool:
         """Return whether an operation on it is in progress or was interrupted."""
         return self in (Status.PENDING_INSTALL, Status.PENDING_UPGRADE, Status.PENDING_ROLLBACK)
+
+    @property
+    def was_deployed(self) -> bool:
+        """Return whether the revision was complete once."""
+        return self in (Status.DEPLOYED, Status.SUPERSEDED)
+
+
+DESCRIPTIONS: Final = {
+    Status.PENDING_INSTALL: "Initial install underway",
+    Status.PENDING_UPGRADE: "Preparing upgrade",
+    Status.PENDING_ROLLBACK: "Preparing rollback",
+    Status.UNINSTALLING: "Deletion in progress (or silently failed)",
+}
+"""helm's descriptions of revisions that are not complete."""
 
 
 class HookRun(Struct, frozen=True):
@@ -99,6 +113,12 @@ class Release(Struct, frozen=True):
     @property
     def key(self) -> str:
         return secret_name(self.name, self.version)
+
+    @property
+    def least_size(self) -> int:
+        """Return the characters of the chart's files and the manifest, which cost time to pack if they are many."""
+        files = [*(self.chart.get("templates") or ()), *(self.chart.get("files") or ())]
+        return len(self.manifest) + len(self.notes) + sum(len(str(file.get("data") or "")) for file in files)
 
 
 def secret_name(name: str, version: int) -> str:
@@ -180,6 +200,44 @@ def deployed(history: Iterable[Release]) -> Release | None:
         key=lambda release: release.version,
         default=None,
     )
+
+
+def rollback_target(history: Sequence[Release], revision: int) -> Release | None:
+    """Return the revision to roll back to: the given one, 0 for the one before the deployed one; None if missing."""
+    current = deployed(history)
+    complete = [release for release in history if release.status.was_deployed]
+    matching = [release for release in complete if release.version == revision or (not revision and release != current)]
+    return matching[-1] if matching else None
+
+
+def next_values(history: Sequence[Release]) -> Mapping[str, Any]:
+    """Return the values of the deployed revision; of the newest one if that is pending, or none is deployed."""
+    release = deployed(history) if history and not history[-1].status.is_pending else None
+    return (release or history[-1]).config if history else {}
+
+
+def content_text(chart: Mapping[str, Any], config: Mapping[str, Any]) -> str:
+    """Return a stored chart and its values as text, without helm's modification times of files."""
+    return json.dumps([_timeless(chart), config], sort_keys=True)
+
+
+def _timeless(part: Any) -> Any:
+    if isinstance(part, Mapping):
+        kept = {name: below for name, below in part.items() if name not in ("modtime", "schemamodtime")}
+        files = {name: _timeless(kept[name]) for name in ("templates", "files") if name in kept}
+        return {**kept, **files}
+    return [_timeless(element) for element in part] if isinstance(part, list) else part
+
+
+def crd_files(chart: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the texts of a stored chart's folder crds/."""
+    for file in chart.get("files") or ():
+        name, data = str(file.get("name") or ""), str(file.get("data") or "")
+        if name.startswith("crds/"):
+            try:
+                yield base64.b64decode(data).decode("utf-8", "replace")
+            except binascii.Error:  # helm reads no such file either
+                continue
 
 
 def next_version(history: Iterable[Release]) -> int:
