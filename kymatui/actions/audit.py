@@ -32,7 +32,6 @@ from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.errors import ClusterError, ConfigurationError, KymatuiError, NotFoundError, UnauthorizedError
 
-_CONFIG_MAP: Final = GroupVersionKind("", "v1", "ConfigMap")
 _SECRETIVE: Final = frozenset({("", "Secret")})
 _MOST_OBJECTS: Final = 5000  # objects that are read, each with a request; the others are reported as unread
 
@@ -43,10 +42,6 @@ class AuditCluster(Cluster, Protocol):
     def get_metadata(self, ref: ObjectRef) -> Object | None:
         """Return the metadata of one object; None where it is not there."""
         ...
-
-    def list_metadata(
-        self, gvk: GroupVersionKind, labels: str, *, cancel: threading.Event | None = None
-    ) -> Sequence[Object]: ...
 
 
 def inspect_modules(
@@ -90,34 +85,19 @@ class _Inspector:
         )
 
     def accounts(self) -> Inspection:
-        """Return the records of who installed what; only releases that helm keeps in ConfigMaps are read for it."""
+        """Return the records of who installed what."""
         snapshot, rows = self._snapshot, (*self._seen.rows, *self._seen.releases)
         known = read_installations(snapshot.inventories, snapshot.releases)
+        releases = frozenset(f"{entry.namespace}/{entry.name}" for entry in known if entry.is_chart)
         sets = frozenset(installation.owner.name for installation in known if not installation.is_chart)
         recorded = (_record(row, row.installation) for row in rows if row.installation is not None)
         return Inspection(
             (*recorded, *self._manifests()),
             sets=sets if _is_listed(snapshot, INVENTORY_FEED) else None,
-            releases=self._releases(known) if _is_listed(snapshot, RELEASE_FEED) else None,
+            releases=releases if all(_is_listed(snapshot, feed) for feed in (RELEASE_FEED, INVENTORY_FEED)) else None,
         )
 
     # accounts
-
-    def _releases(self, known: Iterable[RecordedInstallation]) -> frozenset[str] | None:
-        """Return all Helm releases as "namespace/name", None if those in ConfigMaps cannot be read."""
-        try:
-            others = self._cluster.list_metadata(_CONFIG_MAP, "owner=helm", cancel=self._cancel)
-        except ClusterError:
-            return None
-        in_maps = (
-            f"{read_ref(raw).namespace}/{(raw['metadata'].get('labels') or {}).get('name') or ''}" for raw in others
-        )
-        return frozenset(
-            (
-                *(f"{installation.namespace}/{installation.name}" for installation in known if installation.is_chart),
-                *in_maps,
-            )
-        )
 
     def _manifests(self) -> Iterator[InstallationRecord]:
         """Yield the Manifests of the modules in the catalog; a control plane also has those of every runtime."""

@@ -87,7 +87,7 @@ class ObjectCount(Struct, frozen=True):
 
 
 class RecordedInstallation(Struct, frozen=True):
-    """One installation by its record: a ConfigMap of kymatui, or the Secret of a Helm release.
+    """One installation by its record: a ConfigMap of kymatui, or the Secret or ConfigMap of a Helm release.
 
     installer  kymatui, helm, flux, or another client of Helm by its field manager
     recorded   the state of its last run as recorded
@@ -186,7 +186,7 @@ def source_of(inventory: Inventory) -> SourceKind:
 def read_installations(
     inventories: Iterable[Mapping[str, Any]], releases: Iterable[Mapping[str, Any]]
 ) -> tuple[RecordedInstallation, ...]:
-    """Return all installations, from the ConfigMaps of kymatui and the metadata of Helm's Secrets."""
+    """Return all installations, from the ConfigMaps of kymatui and the metadata of Helm's Secrets and ConfigMaps."""
     own = [_of_inventory(raw) for raw in inventories if read_ref(raw).name.startswith(_PREFIX)]
     return tuple(
         sorted(
@@ -233,8 +233,10 @@ def _of_release(name: str, raw: Mapping[str, Any]) -> RecordedInstallation:
             inventory = replace(read_document(text, str(ref)), chart=True)
         except ConfigurationError as error:
             unread = str(error)
+    elif ref.name.startswith("sh.helm.release.v1."):
+        unread = f"only the data of its {ref.kind.kind}, which is not read, names its objects"
     else:
-        unread = "only the data of its Secret, which is not read, names its objects"
+        unread = "a newer helm wrote its record, in a format that kymatui does not read"
     installer = _installer(created_by(raw))
     state = InventoryState.PENDING if installer == KYMATUI or status in _PENDING else InventoryState.INSTALLED
     state = InventoryState.INSTALLED if status in ("deployed", "unknown") else state
@@ -387,9 +389,8 @@ def interruption_advice(installation: RecordedInstallation, run: InstallationRun
 
 def undo_command(name: str, namespace: str, deployed: int) -> str:
     """Return helm's command that ends what it left pending; `deployed` is the revision to return to, 0 for none."""
-    return shell_command(
-        "helm", *(("rollback", name, str(deployed)) if deployed else ("uninstall", name)), "-n", namespace
-    )
+    action = ("rollback", name, str(deployed)) if deployed else ("uninstall", name)
+    return shell_command("helm", *action, "-n", namespace)
 
 
 def deletion_command(name: str, namespace: str) -> str:

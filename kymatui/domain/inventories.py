@@ -85,6 +85,7 @@ class Inventory(Struct, frozen=True):
     finished          the last run was not interrupted
     helm_status       "pending-…" of a newest revision that helm is working on, or left when it was interrupted
     deployed          the newest deployed revision, 0 for none
+    in_config_maps    the release is stored in ConfigMaps, as with HELM_DRIVER=configmap
     """
 
     name: str
@@ -110,6 +111,7 @@ class Inventory(Struct, frozen=True):
     adopting: bool = False
     helm_status: str = ""
     deployed: int = 0
+    in_config_maps: bool = False
 
     @property
     def defaults(self) -> tuple[ObjectRef, ...]:
@@ -178,8 +180,9 @@ def merge_items(old: Iterable[InventoryItem], new: Iterable[InventoryItem]) -> t
 
 
 def write_document(inventory: Inventory) -> str:
-    """Return the inventory as JSON."""
-    plain = msgspec.to_builtins(replace(inventory, resource_version="", finished=False, helm_status="", deployed=0))
+    """Return the inventory as JSON, without what is known of its object."""
+    unstored = {"resource_version": "", "finished": False, "helm_status": "", "deployed": 0, "in_config_maps": False}
+    plain = {**msgspec.to_builtins(inventory), **unstored}
     return msgspec.json.encode({"schema": SCHEMA, **plain}, order="deterministic").decode()
 
 

@@ -20,7 +20,7 @@ from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.inventory.release_store import SECRET
 from kymatui.engine.jobs.run import SystemClock, begin
 from kymatui.engine.plans.plan import Intent
-from kymatui.helm.rendering.releases import Release, Status, to_secret
+from kymatui.helm.rendering.releases import Release, Status, to_record
 from kymatui.sandbox.fault_client import FaultClient
 from tests.engine import objects as make
 from tests.engine.charts import chart_in
@@ -236,7 +236,7 @@ def test_what_lifecycle_manager_applied_from_the_manifest_goes_with_the_module(r
 def test_a_module_whose_crd_a_helm_release_has_is_not_disabled(run: Any, cluster: KubeCluster) -> None:
     crd = "applications.applicationconnector.kyma-project.io"
     manifest = f"---\nkind: CustomResourceDefinition\nmetadata: {{name: {crd}}}\n"
-    secret = to_secret(Release("other", "default", 1, Status.DEPLOYED, manifest=manifest))
+    secret = to_record(Release("other", "default", 1, Status.DEPLOYED, manifest=manifest))
     cluster.create(secret)
     for words in (("disable", "application-connector", "--cascade"), ("delete", "application-connector", "--cascade")):
         status, out, err = run(*words, "--yes")

@@ -213,11 +213,14 @@ def test_a_file_and_a_chart_have_rows_that_every_command_knows(run: Any, cluster
         assert status == 0, err
 
 
-def test_releases_of_helm_are_listed_on_demand_with_their_owner(run: Any, cluster: KubeCluster) -> None:
+@pytest.mark.parametrize("kind", [SECRET, CONFIG_MAP], ids=["Secret", "ConfigMap"])  # as HELM_DRIVER chooses
+def test_releases_of_helm_are_listed_on_demand_with_their_owner(
+    run: Any, cluster: KubeCluster, kind: GroupVersionKind
+) -> None:
     labels = {"name": "theirs", "owner": "helm", "status": "deployed", "version": "1"}
     metadata = {"name": "sh.helm.release.v1.theirs.v1", "namespace": "default", "labels": labels}
-    body = {"apiVersion": "v1", "kind": "Secret", "type": "helm.sh/release.v1", "data": {"release": "aHVudGVyMg=="}}
-    cluster.create({**body, "metadata": metadata}, manager="helm-controller")
+    body = {"apiVersion": "v1", "kind": kind.kind, "metadata": metadata, "data": {"release": "aHVudGVyMg=="}}
+    cluster.create({**body, **({"type": "helm.sh/release.v1"} if kind == SECRET else {})}, manager="helm-controller")
     try:
         status, out, err = run("catalog")
         assert (status, "theirs" in out) == (0, False)
@@ -228,6 +231,7 @@ def test_releases_of_helm_are_listed_on_demand_with_their_owner(run: Any, cluste
         assert "theirs" not in names
         status, out, _ = run("module", "theirs", "-o", "json")
         assert (status, json.loads(out)["installation"]["helmStatus"]) == (0, "deployed")
+        assert json.loads(out)["installation"]["record"].startswith(f"{kind.kind} ")
         assert "aHVudGVyMg" not in out
     finally:
-        cluster.delete(ObjectRef(SECRET, "default", "sh.helm.release.v1.theirs.v1"))
+        cluster.delete(ObjectRef(kind, "default", "sh.helm.release.v1.theirs.v1"))

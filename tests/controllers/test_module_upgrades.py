@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.errors import ConfigurationError, ForbiddenError, KymatuiError, ServerError
-from kymatui.helm.rendering.releases import Release, Status, to_secret
+from kymatui.helm.rendering.releases import Release, Status, to_record
 from kymatui.operator.manifests.module_pass import CRD_KEPT
 from kymatui.operator.manifests.resource_pruning import OBJECT_KEPT
 from tests.controllers.module_worlds import REF, Json, ModuleWorld, config
@@ -169,7 +169,7 @@ def test_an_empty_crd_goes_with_the_module(world: ModuleWorld) -> None:
 
 def release_with_things() -> Json:
     manifest = f"---\n{json.dumps(THINGS)}\n"
-    made: Json = to_secret(Release("other", "kyma-system", 1, Status.DEPLOYED, manifest=manifest))
+    made: Json = to_record(Release("other", "kyma-system", 1, Status.DEPLOYED, manifest=manifest))
     return made
 
 

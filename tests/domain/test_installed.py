@@ -448,6 +448,13 @@ def test_what_helm_left_pending_names_the_command_that_undoes_it(status: str, de
     assert (gate.reason.advice.command, gate.actor) == (command, Actor.NOBODY)
 
 
+def test_a_record_of_a_newer_helm_is_listed_and_not_read() -> None:
+    newer = release()
+    newer["metadata"] = {**newer["metadata"], "name": "sh.helm.release.v2.gate.v3"}
+    (found,) = read_installations((), (newer,))
+    assert found.unread == "a newer helm wrote its record, in a format that kymatui does not read"
+
+
 def test_the_newest_revision_counts() -> None:
     old = release(status="failed")
     old["metadata"] = {**old["metadata"], "labels": {**old["metadata"]["labels"], "version": "2"}}

@@ -11,7 +11,7 @@ from typing import Any
 from kymatui.domain.inventories import Origin
 from kymatui.engine.bundles.bundle import Bundle, BundleHook, ChartRelease
 from kymatui.helm.rendering.manifests import Hook
-from kymatui.helm.rendering.releases import Release, ReleaseHook, Status, to_secret
+from kymatui.helm.rendering.releases import Release, ReleaseHook, Status, to_record
 from tests.engine import objects as make
 from tests.engine.places import Json, Place
 
@@ -86,8 +86,8 @@ def recorded_by_helm(
     )
 
 
-def helm_installs(place: Place, bundle: Bundle, *, crds: Sequence[Json] = ()) -> None:
-    """What helm leaves behind of an installation: a Secret, CRDs without marks, and marked objects."""
+def helm_installs(place: Place, bundle: Bundle, *, crds: Sequence[Json] = (), config_map: bool = False) -> None:
+    """What helm leaves behind of an installation: its record, CRDs without marks, and marked objects."""
     place.raw.apply(make.namespace(bundle.namespace), manager="kubectl")
     for crd in crds:
         if place.get(crd["apiVersion"], crd["kind"], crd["metadata"]["name"], "") is None:
@@ -95,4 +95,4 @@ def helm_installs(place: Place, bundle: Bundle, *, crds: Sequence[Json] = ()) ->
             place.raw.forget_kinds()
     for body in bundle.objects:
         place.raw.apply(marked_by_helm(bundle, body), manager="helm")
-    place.raw.create(to_secret(recorded_by_helm(bundle, crds=crds)), manager="Helm")
+    place.raw.create(to_record(recorded_by_helm(bundle, crds=crds), config_map=config_map), manager="Helm")

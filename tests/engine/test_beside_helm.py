@@ -8,18 +8,20 @@ import subprocess
 from collections.abc import Callable
 
 import pytest
+from msgspec.structs import replace
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
-from kymatui.engine import check
+from kymatui.engine import Options, check, rollback
 from kymatui.engine.bundles.bundle import Bundle
+from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.deletion.managed_deletion import DeletionConsent
 from kymatui.engine.deletion.module_deletion import uninstall_module
 from kymatui.engine.deletion.uninstall_plan import DeletionScope, plan_uninstall
 from kymatui.engine.inventory.release_store import SECRET, ReleaseStore
 from kymatui.engine.jobs.run import SystemClock, begin
 from kymatui.engine.plans.plan import Intent
-from kymatui.errors import OutdatedError, RefusedError
-from kymatui.helm.rendering.releases import Status, from_secret, to_secret
+from kymatui.errors import HelmError, OutdatedError, PartlyDoneError, RefusedError
+from kymatui.helm.rendering.releases import Status, from_record, to_record
 from tests.engine import objects as make
 from tests.engine.charts import chart_in, helm_installs, marked_by_helm, recorded_by_helm
 from tests.engine.installing import LIMITS, apply, bundle, plan
@@ -27,6 +29,7 @@ from tests.engine.places import Json, Place
 
 KINDS = ("ConfigMap", "Secret", "ServiceAccount", "Thing", "ClusterRole", "CustomResourceDefinition", "Namespace")
 OF_KUBERNETES = ("kube-root-ca.crt", "default")
+RECORDS = ("Secret", "ConfigMap")  # as HELM_DRIVER chooses
 Key = tuple[str, str, str]
 
 
@@ -45,10 +48,10 @@ def everything(place: Place) -> dict[Key, str]:
     return objects
 
 
-def delete(place: Place, name: str, namespace: str, *, delete_crds: bool = False) -> None:
+def delete(place: Place, name: str, namespace: str, *, delete_crds: bool = False, gone: float = 20.0) -> None:
     found = plan_uninstall(name, namespace, place.cluster, SystemClock(), scope=DeletionScope(delete_crds))
     assert found is not None
-    with begin(place.cluster, limits=LIMITS) as run:
+    with begin(place.cluster, limits=replace(LIMITS, gone=gone)) as run:
         uninstall_module(found, run, DeletionConsent(found.accepted))
 
 
@@ -57,7 +60,9 @@ def by_kymatui(place: Place, name: str, namespace: str) -> None:
 
 
 def by_helm(place: Place, name: str, namespace: str) -> None:
-    environment = {**os.environ, "KUBECONFIG": str(place.kubeconfig), "HOME": str(place.folder)}
+    record = place.get("v1", "ConfigMap", f"sh.helm.release.v1.{name}.v1", namespace)
+    driver = "configmap" if record is not None else "secret"
+    environment = {**os.environ, "KUBECONFIG": str(place.kubeconfig), "HOME": str(place.folder), "HELM_DRIVER": driver}
     command = ["helm", "uninstall", name, "-n", namespace]
     ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
     assert ended.returncode == 0, ended.stderr
@@ -80,23 +85,25 @@ def objects_of(place: Place, name: str, namespace: str) -> list[Json]:
 
 
 @pytest.mark.parametrize("delete_by", TOOLS.values())
+@pytest.mark.parametrize("record", RECORDS)
 @pytest.mark.parametrize("deleted", ["web", "web-2", "web in another namespace"])
 def test_a_deletion_leaves_objects_crds_and_records_of_the_other_releases(
-    place: Place, deleted: str, delete_by: Callable[[Place, str, str], None]
+    place: Place, deleted: str, record: str, delete_by: Callable[[Place, str, str], None]
 ) -> None:
     other, crd = f"{place.name}-b", make.definition(place.group, "Thing")
     own = chart_in(place.namespace, *objects_of(place, "web-2", place.namespace), name="web-2", crds=(crd,))
     apply(place, plan(place, own))  # makes the namespace
     for namespace in (place.namespace, other):
         thing = make.custom(place.group, "Thing", "web-thing", namespace)
-        helm_installs(place, chart_in(namespace, *objects_of(place, "web", namespace), thing), crds=(crd,))
+        web = chart_in(namespace, *objects_of(place, "web", namespace), thing)
+        helm_installs(place, web, crds=(crd,), config_map=record == "ConfigMap")
     before = everything(place)
     name, namespace = deleted.split()[0], other if "another" in deleted else place.namespace
     own_objects = {
         ("ConfigMap", namespace, f"{name}-map"),
         ("ServiceAccount", namespace, name),
         ("ClusterRole", "", f"{namespace}-{name}"),
-        ("Secret", namespace, f"sh.helm.release.v1.{name}.v1"),
+        (record if name == "web" else "Secret", namespace, f"sh.helm.release.v1.{name}.v1"),
         *([("Thing", namespace, "web-thing")] if name == "web" else []),
     }
     assert own_objects < before.keys()
@@ -142,7 +149,7 @@ def left_pending(place: Place, status: Status) -> Bundle:
         place.raw.delete(ObjectRef(SECRET, place.namespace, "sh.helm.release.v1.web.v1"))
         place.raw.delete(ObjectRef(GroupVersionKind("", "v1", "ConfigMap"), place.namespace, "a"))
     version = 1 if status is Status.PENDING_INSTALL else 2
-    place.raw.create(to_secret(recorded_by_helm(pending, version, status)), manager="Helm")
+    place.raw.create(to_record(recorded_by_helm(pending, version, status)), manager="Helm")
     return pending
 
 
@@ -174,7 +181,7 @@ def test_force_continues_what_helm_left_pending_after_the_plan_said_so(place: Pl
     assert [note for note in forced.notes if f"is {status.value}; this plan marks it as failed" in note]
     apply(place, forced)
     assert (place.get("v1", "ConfigMap", "a") or {})["data"] == {"x": "2"}
-    history = [from_secret(secret) for secret in place.raw.list(SECRET, place.namespace, labels="owner=helm,name=web")]
+    history = [from_record(secret) for secret in place.raw.list(SECRET, place.namespace, labels="owner=helm,name=web")]
     ended = {release.version: release.status.value for release in history}
     first = {} if status is Status.PENDING_INSTALL else {1: "superseded"}
     assert ended == {**first, len(first) + 1: "failed", len(first) + 2: "deployed"}
@@ -191,7 +198,7 @@ def test_helm_that_starts_after_the_plan_keeps_its_release(place: Place) -> None
     found = plan_uninstall("web", place.namespace, place.cluster, SystemClock())
     assert found is not None
     started = chart_in(place.namespace, make.config_map("a", x="2"))
-    place.raw.create(to_secret(recorded_by_helm(started, 2, Status.PENDING_UPGRADE)), manager="Helm")
+    place.raw.create(to_record(recorded_by_helm(started, 2, Status.PENDING_UPGRADE)), manager="Helm")
     before = everything(place)
     with pytest.raises(RefusedError, match="helm is working on"), begin(place.cluster, limits=LIMITS) as run:
         uninstall_module(found, run, DeletionConsent(found.accepted))
@@ -202,7 +209,64 @@ def test_helm_that_starts_after_the_plan_is_not_overtaken(place: Place) -> None:
     helm_installs(place, chart_in(place.namespace, make.config_map("a", x="1")))
     forced = plan(place, Intent(chart_in(place.namespace, make.config_map("a", x="3")), force=True))
     started = chart_in(place.namespace, make.config_map("a", x="2"))
-    place.raw.create(to_secret(recorded_by_helm(started, 2, Status.PENDING_UPGRADE)), manager="Helm")
+    place.raw.create(to_record(recorded_by_helm(started, 2, Status.PENDING_UPGRADE)), manager="Helm")
     with pytest.raises(OutdatedError, match="another client has changed web since the plan"):
         apply(place, forced)
     assert (place.get("v1", "ConfigMap", "a") or {})["data"] == {"x": "1"}
+
+
+# releases in ConfigMaps (HELM_DRIVER=configmap)
+
+
+def records(place: Place, kind: str) -> dict[str, str]:
+    """The records of releases in the place's namespace, with their states."""
+    found = place.raw.list(GroupVersionKind("", "v1", kind), place.namespace, labels="owner=helm")
+    return {body["metadata"]["name"]: body["metadata"]["labels"]["status"] for body in found}
+
+
+def test_a_release_in_config_maps_is_upgraded_checked_and_rolled_back_where_it_is(place: Place) -> None:
+    helm_installs(place, chart_in(place.namespace, make.config_map("a", x="1"), config={"x": 1}), config_map=True)
+    bigger = chart_in(place.namespace, make.config_map("a", x="2"), config={"x": 2})
+    apply(place, plan(place, bigger))
+    assert check(bigger, place.cluster).consistent
+    assert ReleaseStore(place.cluster, "web", place.namespace, SystemClock().now).values() == {"x": 2}
+    rollback("web", place.namespace, place.cluster, options=Options(limits=LIMITS))
+    assert (place.get("v1", "ConfigMap", "a") or {})["data"] == {"x": "1"}
+    one, two, three = (f"sh.helm.release.v1.web.v{number}" for number in (1, 2, 3))
+    assert records(place, "ConfigMap") == {one: "superseded", two: "superseded", three: "deployed"}
+    assert records(place, "Secret") == {}
+
+
+def test_an_interrupted_deletion_of_a_release_in_config_maps_continues(place: Place) -> None:
+    helm_installs(place, chart_in(place.namespace, make.config_map("a", x="1")), config_map=True)
+    held = ObjectRef(GroupVersionKind("", "v1", "ConfigMap"), place.namespace, "a")
+    place.raw.patch(held, {"metadata": {"finalizers": ["example.org/held"]}}, PatchKind.MERGE)
+    with pytest.raises(PartlyDoneError):
+        delete(place, "web", place.namespace, gone=0.1)
+    assert records(place, "ConfigMap") == {"sh.helm.release.v1.web.v1": "uninstalling"}
+    place.release(held)
+    delete(place, "web", place.namespace)
+    assert records(place, "ConfigMap") == records(place, "Secret") == {}
+
+
+def test_a_crd_of_a_release_in_config_maps_is_kept_for_it(place: Place) -> None:
+    crd = make.definition(place.group, "Thing")
+    apply(place, plan(place, bundle(place, crd, name="web-2")))
+    helm_installs(place, chart_in(place.namespace, make.config_map("a")), crds=(crd,), config_map=True)
+    delete(place, "web-2", place.namespace)
+    assert place.get(crd["apiVersion"], crd["kind"], crd["metadata"]["name"], "") is not None
+
+
+@pytest.mark.parametrize("record", RECORDS)
+def test_a_newer_format_is_refused_before_anything_is_written(place: Place, record: str) -> None:
+    own = chart_in(place.namespace, make.config_map("a", x="1"))
+    helm_installs(place, own, config_map=record == "ConfigMap")
+    newer = to_record(recorded_by_helm(own, 2), config_map=record == "ConfigMap")
+    newer["metadata"]["name"] = "sh.helm.release.v2.web.v2"
+    place.raw.create({**newer, **({"type": "helm.sh/release.v2"} if record == "Secret" else {})}, manager="Helm")
+    before = everything(place)
+    words = rf"{record} {place.namespace}/sh.helm.release.v2.web.v2 is no release in the format of helm 3 and 4"
+    for attempt in (lambda: plan(place, own), lambda: delete(place, "web", place.namespace)):
+        with pytest.raises(HelmError, match=words):
+            attempt()
+    assert everything(place) == before

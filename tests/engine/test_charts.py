@@ -24,7 +24,7 @@ from kymatui.engine.jobs.run import SystemClock, begin
 from kymatui.engine.plans.plan import Action, plan_from_json, plan_to_json
 from kymatui.engine.plans.transforms import with_labels
 from kymatui.errors import ConfigurationError, PartlyDoneError, RefusedError
-from kymatui.helm.rendering.releases import Release, Status, from_secret, to_secret
+from kymatui.helm.rendering.releases import Release, Status, from_record, to_record
 from tests.engine import objects as make
 from tests.engine.charts import chart, hook
 from tests.engine.installing import LIMITS, Told, apply, bundle, install, plan
@@ -35,7 +35,7 @@ JOB = "batch/v1"
 
 def history(place: Place, name: str = "web") -> list[Release]:
     secrets = place.raw.list(SECRET, place.namespace, labels=f"owner=helm,name={name}")
-    return sorted((from_secret(secret) for secret in secrets), key=lambda one: one.version)
+    return sorted((from_record(secret) for secret in secrets), key=lambda one: one.version)
 
 
 def statuses(place: Place) -> list[tuple[int, str]]:
@@ -237,7 +237,7 @@ def test_a_revision_that_helm_wrote_is_read_from_its_manifest(place: Place) -> N
     place.make_namespace()
     manifest = "---\n# Source: web/a.yaml\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
     release = Release("web", place.namespace, 1, Status.DEPLOYED, manifest=manifest)
-    place.raw.apply(to_secret(release), manager="helm")
+    place.raw.apply(to_record(release), manager="helm")
     found = ReleaseStore(place.cluster, "web", place.namespace, SystemClock().now).read()
     assert found is not None
     assert [item.ref for item in found.items] == [

@@ -14,7 +14,7 @@ from kymatui.engine.dryrun.field_takeover import leftover_fields, object_after_t
 from kymatui.engine.inventory.release_store import SECRET, ReleaseStore
 from kymatui.engine.jobs.run import SystemClock
 from kymatui.engine.plans.plan import Action, Intent
-from kymatui.helm.rendering.releases import Release, Status, from_secret, to_secret
+from kymatui.helm.rendering.releases import Release, Status, from_record, to_record
 from tests.engine import objects as make
 from tests.engine.charts import chart
 from tests.engine.installing import apply, install, plan
@@ -140,7 +140,7 @@ def installed_by_helm(place: Place, *objects: Json, operation: str) -> None:
     document = {**made.release.chart, **when, "templates": [{**one, **when} for one in TEMPLATES]}
     manifest = made.release.manifest
     release = Release("web", place.namespace, 1, Status.DEPLOYED, chart=document, manifest=manifest, apply_method="ssa")
-    place.raw.apply(to_secret(release), manager="helm")
+    place.raw.apply(to_record(release), manager="helm")
     marks = {"meta.helm.sh/release-name": "web", "meta.helm.sh/release-namespace": place.namespace}
     for body in objects:
         metadata = {**body["metadata"], "namespace": place.namespace, "annotations": marks}
@@ -225,7 +225,7 @@ def test_helm_is_told_of_no_revision_that_it_was_applied_on_the_server(place: Pl
     installed_by_helm(place, make.config_map("a", x="1"), operation="Apply")
     install(place, chart(place, make.config_map("a", x="2")))
     secrets = place.raw.list(SECRET, place.namespace, labels="owner=helm,name=web")
-    found = [from_secret(secret) for secret in secrets]
+    found = [from_record(secret) for secret in secrets]
     assert sorted((one.version, one.status.value, one.apply_method) for one in found) == [
         (1, "superseded", ""),
         (2, "deployed", ""),

@@ -23,7 +23,7 @@ from kymatui.engine.deletion.uninstall_plan import CHART_CRDS, DeletionScope, Un
 from kymatui.engine.jobs.run import Progress, SystemClock, begin
 from kymatui.engine.plans.plan import Action, Intent, Step
 from kymatui.errors import ForbiddenError, InvalidError, PartlyDoneError, RefusedError
-from kymatui.helm.rendering.releases import Release, Status, to_secret
+from kymatui.helm.rendering.releases import Release, Status, to_record
 from tests.engine import objects as make
 from tests.engine.charts import chart, chart_in, hook
 from tests.engine.installing import LIMITS, apply, bundle, install, plan
@@ -230,7 +230,7 @@ def test_a_custom_resource_that_existed_before_stays_with_its_crd(place: Place) 
 def test_a_namespace_that_two_releases_share_stays_whatever_their_names(place: Place) -> None:
     install(place, chart(place, make.config_map("a"), name="op"))
     release = Release("op.v1", place.namespace, 1, Status.FAILED)
-    place.raw.create(to_secret(release))
+    place.raw.create(to_record(release))
     found = displayed(place, "op")
     assert f"Secret {place.namespace}/sh.helm.release.v1.op.v1.v1" in found.steps[-1].reason
     ended = delete(place, found)
@@ -303,7 +303,7 @@ def helm_secret(place: Place, crd: Json, *, status: Status, in_manifest: bool) -
     data = base64.b64encode(yaml.safe_dump(crd).encode()).decode()
     files = [] if in_manifest else [{"name": "crds/thing.yaml", "data": data}]
     document = {"metadata": {"name": "op", "version": "1.0.0"}, "templates": [], "files": files}
-    made: Json = to_secret(Release("op2", place.namespace, 1, status, chart=document, manifest=f"---\n{text}\n"))
+    made: Json = to_record(Release("op2", place.namespace, 1, status, chart=document, manifest=f"---\n{text}\n"))
     return made
 
 

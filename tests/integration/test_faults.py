@@ -12,6 +12,7 @@ import pytest
 from kymatui.adapters.kube.watch.watch_reader import WatchTiming
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.rows import Catalog, ModuleRow
+from kymatui.domain.snapshot.cluster_index import RELEASE_MAP_FEED
 from kymatui.domain.snapshot.snapshots import FeedState, Object
 from kymatui.errors import UnauthorizedError, UnreachableError
 from kymatui.sessions.cluster.catalog_session import CatalogSession
@@ -35,7 +36,7 @@ from tests.integration.embedded import (
 )
 
 ALPHAS = f"alphas.{GROUP}"
-EVERYTHING = (*(fixed.feed for fixed in WATCHED_KINDS), ALPHAS)
+EVERYTHING = (*(fixed.feed for fixed in WATCHED_KINDS if fixed.feed != RELEASE_MAP_FEED), ALPHAS)
 
 
 @pytest.fixture

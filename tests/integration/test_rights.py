@@ -14,6 +14,7 @@ from msgspec.structs import asdict
 
 from kymatui.cli.main import main
 from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.domain.snapshot.cluster_index import RELEASE_MAP_FEED
 from kymatui.errors import ReadOnlyError
 from kymatui.sessions.cluster.catalog_session import open_session
 from kymatui.sessions.cluster.session_options import SessionOptions
@@ -35,7 +36,7 @@ from tests.sandboxes.starting import ReadySandbox
 
 Json = dict[str, Any]
 ALPHAS = f"alphas.{GROUP}"
-EVERYTHING = (*(fixed.feed for fixed in WATCHED_KINDS), ALPHAS)
+EVERYTHING = (*(fixed.feed for fixed in WATCHED_KINDS if fixed.feed != RELEASE_MAP_FEED), ALPHAS)
 DEPLOYMENT = GroupVersionKind("apps", "v1", "Deployment")
 KLM = {"manager": "declarative.kyma-project.io/applier", "force": True}
 NOT_KNOWN: dict[str, tuple[object, ...]] = {

@@ -223,5 +223,6 @@ def _places(cluster: Cluster, name: str) -> Iterator[str]:
     for raw in cluster.list(_CONFIG_MAP, labels=_OWN):
         if raw["metadata"]["name"] == inventory_name(name):
             yield str(raw["metadata"]["namespace"])
-    for raw in cluster.list(_SECRET, labels=f"owner=helm,name={name}"):
-        yield str(raw["metadata"]["namespace"])
+    for kind in (_SECRET, _CONFIG_MAP):
+        for raw in cluster.list(kind, labels=f"owner=helm,name={name}"):
+            yield str(raw["metadata"]["namespace"])

@@ -14,15 +14,17 @@ from kymatui.actions.modules.module_sources import ModuleSource, inventories
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.installed import deletion_command, is_deleted_elsewhere
 from kymatui.domain.inventories import KEY, OPERATOR, InventoryState, read_document
+from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kyma.versions import newest_above, same_version
 from kymatui.domain.plans.cluster_management import detect_management
 from kymatui.domain.plans.direct_install import choose_template, install_refusals
 from kymatui.domain.snapshot.cluster_index import index_cluster
 from kymatui.engine.cluster.concurrency import run_for_each
-from kymatui.engine.inventory.inventory_store import ApplySetStore, secret_text
+from kymatui.engine.inventory.inventory_store import CONFIG_MAP, ApplySetStore
 from kymatui.engine.inventory.release_store import SECRET
 from kymatui.engine.sources.chart_lookup import chart_location
 from kymatui.errors import ForbiddenError, KymatuiError, RefusedError
+from kymatui.helm.rendering.releases import record_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -204,11 +206,11 @@ def _left_out(known: Inventory, why: str, words: str) -> SkippedUpgrade:
 
 def _releases(cluster: Cluster) -> tuple[Inventory, ...]:
     """Return the charts that kymatui installed; helm's own releases are helm's. Raises ForbiddenError."""
-    secrets = cluster.list(SECRET, labels=f"owner=helm,status in ({_DEPLOYED},{_UNINSTALLING})")
+    labels = f"owner=helm,status in ({_DEPLOYED},{_UNINSTALLING})"
     documents = []
-    for raw in secrets:
-        if text := secret_text(raw, KEY):
-            inventory = replace(read_document(text, f"Secret {raw['metadata']['name']}"), chart=True)
+    for raw in (*cluster.list(SECRET, labels=labels), *cluster.list(CONFIG_MAP, labels=labels)):
+        if text := record_text(raw, KEY):
+            inventory = replace(read_document(text, str(read_ref(raw))), chart=True)
             is_going = raw["metadata"]["labels"]["status"] == _UNINSTALLING
             documents.append(replace(inventory, state=InventoryState.DELETING) if is_going else inventory)
     return tuple(sorted(documents, key=lambda entry: (entry.name, entry.namespace)))

@@ -203,7 +203,7 @@ def _installation() -> Schema:
     return _object(
         name=_text("the name it was installed under"),
         namespace=_text("the namespace of its record"),
-        record=_text("the ConfigMap of kymatui, or the Secret of the Helm release"),
+        record=_text("the ConfigMap of kymatui, or the Secret or ConfigMap of the Helm release"),
         source=_word(SourceKind, "what it was installed from; null if that is not recorded", null=True),
         address=_text("the address that the user named, without passwords", null=True),
         version=_text("the version of the last run", null=True),

@@ -32,7 +32,7 @@ from kymatui.domain.ownership import (
     read_owner,
 )
 from kymatui.domain.snapshot.missing_lists import ListGap, UnknownFact, explain_gaps, explain_missing, gap_of
-from kymatui.domain.snapshot.snapshots import Object, ReadCache, Snapshot
+from kymatui.domain.snapshot.snapshots import Object, ReadCache, Snapshot, namespaced_feed
 
 Key = TypeVar("Key")
 
@@ -42,6 +42,8 @@ MANIFEST_FEED = "manifests.operator.kyma-project.io"
 CRD_FEED = "customresourcedefinitions.apiextensions.k8s.io"
 INVENTORY_FEED = "configmaps"
 RELEASE_FEED = "secrets"
+RELEASE_MAP_FEED = namespaced_feed("configmaps", "Helm releases")
+"""The feed of releases with HELM_DRIVER=configmap, which is part of `INVENTORY_FEED` in a snapshot."""
 WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet")
 WORKLOAD_FEEDS = {
     "Deployment": "deployments.apps",

@@ -150,7 +150,7 @@ class Snapshot(Struct, frozen=True):
     plane's and all else is the runtime's; `runtime_kyma` is then the runtime's own Kyma, if it is known,
     `runtime_only` has the modules that only this one requests, and `taken_over` the users' templates
     on the runtime that the catalog sync overwrites. `inventories` are kymatui's ConfigMaps, `releases` the metadata of
-    Helm's Secrets. While a run on an installation is unfinished, `leases` are those that a living run may hold, None
+    Helm's records. While a run on an installation is unfinished, `leases` are those that a living run may hold, None
     if they are not listed, and `applied` has the metadata of its objects by its record, as far as all are listed.
     `operator` is kymatui's operator by its Lease, read only where field managers do not show what works on the Kyma.
     """

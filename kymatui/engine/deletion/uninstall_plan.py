@@ -40,7 +40,7 @@ from kymatui.engine.inventory.managed_resources import (
     list_managed_resources,
     managed_kinds,
 )
-from kymatui.engine.inventory.release_store import SECRET, ReleaseStore, read_inventory, refuse_pending
+from kymatui.engine.inventory.release_store import SECRET, ReleaseStore, read_inventory, record_kind, refuse_pending
 from kymatui.engine.jobs.hooks import hook_key
 from kymatui.engine.jobs.lease import LEASE
 from kymatui.engine.jobs.object_deletion import uid_of, version_of
@@ -172,7 +172,7 @@ def _note_run(inventory: Inventory, steps: Iterable[Step]) -> None:
     for verb in ("get", "create", "update", "delete"):
         note_permission(verb, LEASE, inventory.namespace)
     for verb in ("patch", "delete"):
-        note_permission(verb, SECRET if inventory.chart else CONFIG_MAP, inventory.namespace)
+        note_permission(verb, record_kind(inventory), inventory.namespace)
     for step in steps:
         # the marks of what stays are removed, and a namespace stays that other clients use by then
         if step.action is not Action.DELETE or is_namespace(step.ref):
@@ -319,7 +319,7 @@ class DeletionSteps:
         if not self._inventory.chart:
             return ref.kind == CONFIG_MAP and ref.name == inventory_name(name)
         labels = body["metadata"].get("labels") or {}
-        return ref.kind == SECRET and labels.get("owner") == "helm" and labels.get("name") == name
+        return ref.kind in (SECRET, CONFIG_MAP) and labels.get("owner") == "helm" and labels.get("name") == name
 
 
 def _part(ref: ObjectRef) -> BundlePart:

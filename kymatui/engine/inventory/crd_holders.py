@@ -11,23 +11,23 @@ from typing import Final
 
 from msgspec import Struct
 
+from kymatui.domain.installed import RELEASES
 from kymatui.domain.inventories import KEY, Inventory, installation_owner, inventory_name, read_document
-from kymatui.domain.kubernetes.object_meta import OPERATOR
+from kymatui.domain.kubernetes.object_meta import OPERATOR, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.domain.ownership import Owner, OwnerKind
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.kind_order import DEFINITION
 from kymatui.engine.cluster.ports import Cluster, Object
-from kymatui.engine.inventory.inventory_store import CONFIG_MAP, secret_text
+from kymatui.engine.inventory.inventory_store import CONFIG_MAP
 from kymatui.engine.inventory.ownership_marks import LABEL_HELM
 from kymatui.engine.inventory.release_store import SECRET
-from kymatui.errors import CancelledError, ConfigurationError, ForbiddenError, HelmError, KymatuiError
+from kymatui.errors import CancelledError, ForbiddenError, KymatuiError
 from kymatui.helm.rendering.manifests import split_manifests
-from kymatui.helm.rendering.releases import Release, crd_files, from_secret
+from kymatui.helm.rendering.releases import Release, crd_files, from_record, record_text
 
 _MANIFEST: Final = GroupVersionKind(OPERATOR, "v1beta2", "Manifest")
-_CURRENT: Final = "owner=helm,status!=superseded,status!=uninstalled"
 _NAMED: Final = 3  # holders that a message names; the others are counted
 
 
@@ -112,18 +112,13 @@ def _of_inventories(cluster: Cluster, crds: frozenset[str], mine: Collection[Own
 
 
 def _of_releases(cluster: Cluster, crds: frozenset[str], mine: Collection[Owner]) -> Iterator[tuple[str, str]]:
-    for secret in cluster.list(SECRET, labels=_CURRENT):
-        namespace = str(secret["metadata"].get("namespace") or "")
-        name = str((secret["metadata"].get("labels") or {}).get("name") or "")
+    for record in (*cluster.list(SECRET, labels=RELEASES), *cluster.list(CONFIG_MAP, labels=RELEASES)):
+        namespace = str(record["metadata"].get("namespace") or "")
+        name = str((record["metadata"].get("labels") or {}).get("name") or "")
         if installation_owner(name, namespace, chart=True) in mine:
             continue
-        text = secret_text(secret, KEY)
-        where = f"Secret {namespace}/{secret['metadata']['name']}"
-        own = _crds_of(read_document(text, where), crds) if text else frozenset()
-        try:
-            release = from_secret(secret)
-        except HelmError as error:
-            raise ConfigurationError(f"{where}: {error}") from error
+        text, release = record_text(record, KEY), from_record(record)
+        own = _crds_of(read_document(text, str(read_ref(record))), crds) if text else frozenset()
         yield from ((crd, f"Helm release {namespace}/{name}") for crd in own | _crds_in(release, crds))
 
 

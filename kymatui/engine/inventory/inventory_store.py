@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from msgspec.structs import replace
 
@@ -111,12 +110,6 @@ class ApplySetStore:
 
 def _group_kind(ref: ObjectRef) -> str:
     return f"{ref.kind.kind}.{ref.kind.group}" if ref.kind.group else ref.kind.kind
-
-
-def secret_text(secret: Object, key: str) -> str:
-    """Return a text of a Secret, "" if absent."""
-    data: Any = secret.get("data") or {}
-    return base64.b64decode(data.get(key) or "").decode("utf-8", "replace")
 
 
 def refuse_other_kind(inventory: Inventory | None, *, chart: bool) -> None:

@@ -1,4 +1,4 @@
-"""Inventories of charts: Helm's release Secrets, plus the data that Helm does not store.
+"""Inventories of charts: Helm's release Secrets or ConfigMaps, plus the data that Helm does not store.
 
 `helm list`, `helm history`, `helm upgrade`, `helm rollback` and `helm uninstall` work on them. If helm wrote the
 newest revision, the inventory is read from its manifest.
@@ -6,7 +6,6 @@ newest revision, the inventory is read from its manifest.
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -33,7 +32,7 @@ from kymatui.engine.bundles.bundle import Bundle, BundleHook, ChartRelease
 from kymatui.engine.bundles.yaml_objects import read_objects, unique_documents
 from kymatui.engine.cluster.kind_order import clean
 from kymatui.engine.cluster.ports import Clock, Cluster, Object
-from kymatui.engine.inventory.inventory_store import ApplySetStore, InventoryStore, secret_text
+from kymatui.engine.inventory.inventory_store import CONFIG_MAP, ApplySetStore, InventoryStore
 from kymatui.errors import ConfigurationError, NotFoundError, RefusedError
 from kymatui.helm.rendering.manifests import split_manifests
 from kymatui.helm.rendering.releases import (
@@ -44,13 +43,14 @@ from kymatui.helm.rendering.releases import (
     Status,
     content_text,
     encode_release,
-    from_secret,
+    from_record,
     next_values,
     next_version,
+    record_text,
     rollback_target,
     secret_name,
     surplus,
-    to_secret,
+    to_record,
 )
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.limits import YamlBudget
@@ -67,7 +67,7 @@ applied as another manager; with "" it does a three-way merge, as for all releas
 
 
 class _Revision(Struct, frozen=True):
-    """One Secret; `own` is kymatui's part, None if helm wrote it."""
+    """One Secret or ConfigMap; `own` is kymatui's part, None if helm wrote it."""
 
     release: Release
     own: Inventory | None
@@ -75,7 +75,10 @@ class _Revision(Struct, frozen=True):
 
 
 class ReleaseStore:
-    """The store in Secrets `sh.helm.release.v1.NAME.vN`, with at most `limit` revisions."""
+    """The store in Secrets `sh.helm.release.v1.NAME.vN`, with at most `limit` revisions.
+
+    A release that helm keeps in ConfigMaps (HELM_DRIVER=configmap) stays in them.
+    """
 
     def __init__(
         self, cluster: Cluster, name: str, namespace: str, now: Callable[[], float], *, limit: int = 10
@@ -86,6 +89,7 @@ class ReleaseStore:
         self._limit = limit
         self._read_before: list[_Revision] | None = None
         self._has_others = True
+        self._kind = SECRET
 
     def read(self) -> Inventory | None:
         history = self._read_before = self._history()
@@ -142,6 +146,7 @@ class ReleaseStore:
 
     def hooks(self, inventory: Inventory) -> tuple[BundleHook, ...]:
         """Return the hooks of the revision as stored, with namespaces in their objects."""
+        self._kind = record_kind(inventory)
         return self._hooks(self._release(inventory))
 
     def bundle_of(self, revision: int) -> tuple[Bundle, int]:
@@ -207,14 +212,15 @@ class ReleaseStore:
     # reading
 
     def _history(self) -> list[_Revision]:
-        secrets = _release_secrets(self._cluster, self._namespace, self._name)
-        revisions = [self._revision(secret) for secret in secrets]
+        records = _release_records(self._cluster, self._namespace, self._name)
+        self._kind = read_ref(records[0]).kind if records else SECRET
+        revisions = [self._revision(record) for record in records]
         return sorted(revisions, key=lambda revision: revision.release.version)
 
-    def _revision(self, secret: Object) -> _Revision:
-        text = secret_text(secret, KEY)
-        own = read_document(text, f"Secret {secret['metadata']['name']}") if text else None
-        return _Revision(from_secret(secret), own, str(secret["metadata"].get("resourceVersion") or ""))
+    def _revision(self, record: Object) -> _Revision:
+        text = record_text(record, KEY)
+        own = read_document(text, str(read_ref(record))) if text else None
+        return _Revision(from_record(record), own, str(record["metadata"].get("resourceVersion") or ""))
 
     def _read(self, history: Sequence[_Revision]) -> Inventory:
         latest = history[-1]
@@ -240,6 +246,7 @@ class ReleaseStore:
             finished=latest.release.status is Status.DEPLOYED and len(current) == 1,
             helm_status=latest.release.status.value if latest.own is None and latest.release.status.is_pending else "",
             deployed=since,
+            in_config_maps=self._kind == CONFIG_MAP,
         )
 
     def _items(self, revision: _Revision) -> tuple[InventoryItem, ...]:
@@ -264,13 +271,13 @@ class ReleaseStore:
             yield InventoryItem(full_ref, kept=bool(resource_policy(body)))
 
     def _release(self, inventory: Inventory) -> Release:
-        secret = self._cluster.get(ObjectRef(SECRET, self._namespace, secret_name(self._name, inventory.revision)))
-        if secret is None:
+        record = self._cluster.get(ObjectRef(self._kind, self._namespace, secret_name(self._name, inventory.revision)))
+        if record is None:
             raise RefusedError(
                 f"revision {inventory.revision} of the release {self._namespace}/{self._name} was deleted meanwhile",
                 hint="run the command again",
             )
-        return from_secret(secret)
+        return from_record(record)
 
     # writing
 
@@ -298,19 +305,19 @@ class ReleaseStore:
         )
 
     def _write(self, release: Release, inventory: Inventory) -> Inventory:
-        secret, text = to_secret(release, modified_at=self._moment()), write_document(inventory)
-        secret["data"][KEY] = base64.b64encode(text.encode()).decode()
+        text = write_document(inventory)
+        in_map = self._kind == CONFIG_MAP
+        record = to_record(release, modified_at=self._moment(), config_map=in_map, texts={KEY: text})
         if len(text) <= LARGEST_ANNOTATION:
-            secret["metadata"]["annotations"] = {ANNOTATION_INVENTORY: text}
-        written = self._cluster.apply(secret, force=True)
+            record["metadata"]["annotations"] = {ANNOTATION_INVENTORY: text}
+        written = self._cluster.apply(record, force=True)
         return replace(inventory, resource_version=str(written["metadata"].get("resourceVersion") or ""))
 
     def _mark(self, revision: _Revision, status: Status, description: str) -> None:
         release = replace(revision.release, status=status, description=description, apply_method=_APPLY_METHOD)
-        secret = to_secret(release, modified_at=self._moment())
-        if revision.own is not None:
-            secret["data"][KEY] = base64.b64encode(write_document(revision.own).encode()).decode()
-        self._cluster.apply(secret, force=True)
+        texts = {KEY: write_document(revision.own)} if revision.own is not None else {}
+        in_map = self._kind == CONFIG_MAP
+        self._cluster.apply(to_record(release, modified_at=self._moment(), config_map=in_map, texts=texts), force=True)
 
     def _make_room(self, history: Sequence[Release]) -> None:
         for release in surplus(history, self._limit):
@@ -318,7 +325,7 @@ class ReleaseStore:
 
     def _delete(self, version: int) -> None:
         try:
-            self._cluster.delete(ObjectRef(SECRET, self._namespace, secret_name(self._name, version)))
+            self._cluster.delete(ObjectRef(self._kind, self._namespace, secret_name(self._name, version)))
         except NotFoundError:  # Helm or another run deleted this revision first
             return
 
@@ -354,8 +361,8 @@ def require_storable(bundle: Bundle) -> None:
 
 def interrupted_values(cluster: Cluster, name: str, namespace: str) -> dict[str, Any] | None:
     """Return the user's values of a release's newest revision, also of one that is not deployed; None without one."""
-    secrets = _release_secrets(cluster, namespace, name)
-    newest = max(map(from_secret, secrets), key=lambda release: release.version, default=None)
+    records = _release_records(cluster, namespace, name)
+    newest = max(map(from_record, records), key=lambda release: release.version, default=None)
     return dict(newest.config) if newest is not None else None
 
 
@@ -419,8 +426,14 @@ def refuse_pending(known: Inventory | None) -> None:
         )
 
 
-def _release_secrets(cluster: Cluster, namespace: str, name: str) -> Sequence[Object]:
-    """Return the Secrets of a release; a name that cannot be the value of a label has none."""
+def record_kind(known: Inventory) -> GroupVersionKind:
+    """Return the kind of the objects that store an installation."""
+    return SECRET if known.chart and not known.in_config_maps else CONFIG_MAP
+
+
+def _release_records(cluster: Cluster, namespace: str, name: str) -> Sequence[Object]:
+    """Return the Secrets of a release, else its ConfigMaps; a name that cannot be the value of a label has none."""
     if not _LABEL_VALUE.fullmatch(name):
         return ()
-    return cluster.list(SECRET, namespace, labels=f"owner=helm,name={name}")
+    labels = f"owner=helm,name={name}"
+    return cluster.list(SECRET, namespace, labels=labels) or cluster.list(CONFIG_MAP, namespace, labels=labels)

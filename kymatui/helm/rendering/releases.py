@@ -16,6 +16,7 @@ import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, Final
 
 from msgspec import Struct, field
@@ -37,6 +38,7 @@ HISTORY_LIMIT: Final = 10
 MAX_BODY: Final = 128 << 20
 _SYSTEM_LABELS: Final = frozenset({"name", "owner", "status", "version", "createdAt", "modifiedAt"})
 _NO_TIME: Final = "0001-01-01T00:00:00Z"
+_NEWER: Final = "use the helm that wrote it, or a newer kymatui"
 
 
 class Status(enum.StrEnum):
@@ -92,6 +94,7 @@ class Release(Struct, frozen=True):
     config    the user's values
     manifest  all manifests as one text (see join_manifests)
     labels    the user's labels, without Helm's own
+    others    fields that only a newer helm knows, as they were stored; `info` has those of the state
     """
 
     name: str
@@ -109,6 +112,8 @@ class Release(Struct, frozen=True):
     hooks: tuple[ReleaseHook, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
     apply_method: str = ""
+    others: Mapping[str, Any] = field(default_factory=dict)
+    info: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def key(self) -> str:
@@ -158,39 +163,64 @@ def decode_release(data: bytes | str, labels: Mapping[str, str] | None = None) -
         raise HelmError(f"a release cannot be read: {error}") from error
 
 
-def to_secret(release: Release, *, created_at: datetime | None = None, modified_at: datetime | None = None) -> Any:
+def to_record(
+    release: Release,
+    *,
+    created_at: datetime | None = None,
+    modified_at: datetime | None = None,
+    config_map: bool = False,
+    texts: Mapping[str, str] = MappingProxyType({}),
+) -> Any:
+    """Return the Secret that stores a revision, or the ConfigMap (HELM_DRIVER=configmap), with further `texts`.
+
+    Secrets have everything in base64 once more.
+    """
     labels = {**release.labels, "name": release.name, "owner": "helm", "status": release.status.value}
     labels["version"] = str(release.version)
     if created_at is not None:
         labels["createdAt"] = str(int(created_at.timestamp()))
     if modified_at is not None:
         labels["modifiedAt"] = str(int(modified_at.timestamp()))
-    return {
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": {"name": release.key, "namespace": release.namespace, "labels": labels},
-        "type": RELEASE_TYPE,
-        "data": {"release": base64.b64encode(encode_release(release)).decode()},
-    }
+    texts = {"release": encode_release(release).decode(), **texts}
+    metadata = {"name": release.key, "namespace": release.namespace, "labels": labels}
+    if config_map:
+        return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": texts}
+    data = {key: base64.b64encode(text.encode()).decode() for key, text in texts.items()}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": RELEASE_TYPE, "data": data}
 
 
-def from_secret(secret: Mapping[str, Any]) -> Release:
-    """Return the revision in a Secret. Raise HelmError."""
-    name = secret.get("metadata", {}).get("name", "?")
-    if secret.get("type") != RELEASE_TYPE:
-        raise HelmError(f"Secret {name} is no release: its type is {secret.get('type')!r}")
+def record_text(record: Mapping[str, Any], key: str) -> str:
+    """Return a text of a Secret or ConfigMap, "" if it is missing. Raise HelmError."""
+    text = str((record.get("data") or {}).get(key) or "")
+    if record.get("kind") == "ConfigMap":
+        return text
     try:
-        data = base64.b64decode(secret["data"]["release"], validate=True)
-    except (KeyError, TypeError, ValueError) as error:
-        raise HelmError(f"Secret {name} has no release in it") from error
+        return base64.b64decode(text, validate=True).decode("utf-8", "replace")
+    except ValueError as error:
+        raise HelmError(f"{_title(record)} has no {key} in it") from error
+
+
+def from_record(record: Mapping[str, Any]) -> Release:
+    """Return the revision in a Secret or ConfigMap. Raise HelmError, also for a format of a newer helm."""
+    name = str((record.get("metadata") or {}).get("name") or "")
+    stored_type = RELEASE_TYPE if record.get("kind") == "ConfigMap" else record.get("type")
+    if stored_type != RELEASE_TYPE or not name.startswith(f"{NAME_PREFIX}."):
+        words = f"{_title(record)} is no release in the format of helm 3 and 4 ({RELEASE_TYPE})"
+        raise HelmError(words if stored_type == RELEASE_TYPE else f"{words}: its type is {stored_type!r}", hint=_NEWER)
+    text = record_text(record, "release")
+    if not text:
+        raise HelmError(f"{_title(record)} has no release in it")
     try:
-        return decode_release(data, secret["metadata"].get("labels") or {})
+        return decode_release(text, record["metadata"].get("labels") or {})
     except HelmError as error:
-        namespace = secret["metadata"].get("namespace")
-        raise HelmError(
-            f"Secret {f'{namespace}/' if namespace else ''}{name}: {error}",
-            hint="restore it from a backup, or delete it with `kubectl`",
-        ) from error
+        hint = error.hint or "restore it from a backup, or delete it with `kubectl`"
+        raise HelmError(f"{_title(record)}: {error}", hint=hint) from error
+
+
+def _title(record: Mapping[str, Any]) -> str:
+    metadata = record.get("metadata") or {}
+    path = "/".join(filter(None, (metadata.get("namespace"), str(metadata.get("name") or "?"))))
+    return f"{record.get('kind') or 'Secret'} {path}"
 
 
 def deployed(history: Iterable[Release]) -> Release | None:
@@ -308,7 +338,7 @@ def _document(release: Release) -> dict[str, Any]:
     return omit_empty(
         {
             "name": release.name,
-            "info": omit_empty(info),
+            "info": {**release.info, **omit_empty(info)},
             "chart": dict(release.chart),
             "config": _as_json(dict(release.config)),
             "manifest": release.manifest,
@@ -316,6 +346,7 @@ def _document(release: Release) -> dict[str, Any]:
             "version": release.version,
             "namespace": release.namespace,
             "apply_method": release.apply_method,
+            **release.others,
         }
     )
 
@@ -392,11 +423,16 @@ def _release(document: dict[str, Any], labels: Mapping[str, str]) -> Release:
         hooks=tuple(_hook(hook) for hook in document.get("hooks") or ()),
         labels={name: value for name, value in labels.items() if name not in _SYSTEM_LABELS},
         apply_method=document.get("apply_method") or "",
+        others={name: value for name, value in document.items() if name not in _TYPES},
+        info={name: value for name, value in info.items() if name not in _TYPES["info"]},
     )
 
 
 def _status(word: str) -> Status:
-    return Status(word) if word in {status.value for status in Status} else Status.UNKNOWN
+    """Return a status; one that only a newer helm knows may mean that it is at work."""
+    if word and word not in {status.value for status in Status}:
+        raise HelmError(f"a release cannot be read: its status {word!r} is not one of helm 3 and 4", hint=_NEWER)
+    return Status(word or Status.UNKNOWN)
 
 
 def _hook(document: Mapping[str, Any]) -> ReleaseHook:

@@ -14,7 +14,14 @@ from kymatui.domain.installed import INVENTORIES, RecordedInstallation, read_ins
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kyma_keeper import Operator, is_keeper_unclear, read_operator
 from kymatui.domain.ownership import LABEL_PART_OF, read_owner
-from kymatui.domain.snapshot.cluster_index import INVENTORY_FEED, RELEASE_FEED, WORKLOAD_FEEDS, WORKLOADS, choose_kyma
+from kymatui.domain.snapshot.cluster_index import (
+    INVENTORY_FEED,
+    RELEASE_FEED,
+    RELEASE_MAP_FEED,
+    WORKLOAD_FEEDS,
+    WORKLOADS,
+    choose_kyma,
+)
 from kymatui.domain.snapshot.snapshots import FeedState, Object, namespaced_feed
 from kymatui.engine.jobs.identity import is_dead
 from kymatui.sessions.feeds.feed_director import FeedDirector
@@ -285,6 +292,7 @@ class InstalledFeeds:
     def __init__(self, client: Client, feeds: Feeds) -> None:
         self._client = client
         self._feeds = feeds
+        self._releases: tuple[object, object, tuple[Object, ...]] = ((), (), ())
         self._read: tuple[object, object, tuple[RecordedInstallation, ...]] = ((), (), ())
         self._parts: dict[ObjectRef, tuple[RecordedInstallation, tuple[str, ...]]] = {}
         self._extra: frozenset[str] = frozenset()
@@ -313,8 +321,11 @@ class InstalledFeeds:
 
     @property
     def releases(self) -> tuple[Object, ...]:
-        """Return the metadata of the current revision of each Helm release."""
-        return self._feeds.objects(RELEASE_FEED)
+        """Return the metadata of the current revision of each Helm release; the same tuple until a change."""
+        secrets, maps = self._feeds.objects(RELEASE_FEED), self._feeds.objects(RELEASE_MAP_FEED)
+        if self._releases[0] is not secrets or self._releases[1] is not maps:
+            self._releases = secrets, maps, (*secrets, *maps)
+        return self._releases[2]
 
     @property
     def installations(self) -> tuple[RecordedInstallation, ...]:

@@ -18,7 +18,8 @@ from kymatui.adapters.kube.watch.projections import EventFields
 from kymatui.adapters.kube.watch.watch_cache import ChangeBell
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.rights import role_hint
-from kymatui.domain.snapshot.missing_lists import are_settled
+from kymatui.domain.snapshot.cluster_index import INVENTORY_FEED, RELEASE_MAP_FEED
+from kymatui.domain.snapshot.missing_lists import are_settled, gap_of
 from kymatui.domain.snapshot.snapshots import EVENTS, Feed, FeedState, Object, Snapshot, namespaced_feed
 from kymatui.errors import ForbiddenError, KymatuiError, NotFoundError, ServerError
 from kymatui.sessions.cluster.catalog_feeds import CatalogFeeds
@@ -143,8 +144,15 @@ class CatalogSession:
 
     @property
     def feeds(self) -> Mapping[str, Feed]:
-        """Return each feed's state by resource name, including catalogs from outside the cluster."""
-        return {**self._feeds.states(), **self._catalogs.feeds()}
+        """Return each feed's state by resource name, including catalogs from outside the cluster.
+
+        The two lists of ConfigMaps need one right, and are one feed.
+        """
+        states = {**self._feeds.states(), **self._catalogs.feeds()}
+        maps = states.pop(RELEASE_MAP_FEED, None)
+        if maps is not None and gap_of(maps) and not gap_of(states[INVENTORY_FEED]):
+            states[INVENTORY_FEED] = maps
+        return states
 
     @property
     def failure(self) -> KymatuiError | None:

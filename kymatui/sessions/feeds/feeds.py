@@ -15,7 +15,7 @@ from kymatui.adapters.kube.watch.watch_cache import NewestStore, RowStore, Store
 from kymatui.adapters.kube.watch.watch_reader import WatchSubject, WatchTiming
 from kymatui.domain.installed import INVENTORIES, RELEASES
 from kymatui.domain.kubernetes.refs import GroupVersionKind
-from kymatui.domain.snapshot.cluster_index import INVENTORY_FEED, RELEASE_FEED
+from kymatui.domain.snapshot.cluster_index import INVENTORY_FEED, RELEASE_FEED, RELEASE_MAP_FEED
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Object, namespaced_feed
 
 if TYPE_CHECKING:
@@ -60,8 +60,9 @@ DEFINITION = WatchedKind(DEFINITIONS, "apiextensions.k8s.io", "CustomResourceDef
 RECORDS = (
     WatchedKind(INVENTORY_FEED, "", "ConfigMap", ("v1",), INVENTORIES),
     WatchedKind(RELEASE_FEED, "", "Secret", ("v1",), RELEASES, metadata_only=True),
+    WatchedKind(RELEASE_MAP_FEED, "", "ConfigMap", ("v1",), RELEASES, metadata_only=True),
 )
-"""What kymatui and helm installed; of Secrets no data is ever asked for."""
+"""What kymatui and helm installed; of releases, whose values may be secret, no data is ever asked for."""
 WATCHED_KINDS = (*KYMA_KINDS, *WORKLOADS, DEFINITION, *RECORDS)
 _FIXED = {(fixed.group, fixed.kind) for fixed in (*KYMA_KINDS, *WORKLOADS, DEFINITION)}
 

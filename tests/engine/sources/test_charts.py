@@ -14,7 +14,7 @@ from kymatui.engine.sources.render_target import RenderTarget
 from kymatui.errors import HelmError, RegistryError, SourceError
 from kymatui.helm.charts.chart import Chart
 from kymatui.helm.charts.values import merge_values
-from kymatui.helm.rendering.releases import Release, Status, from_secret, to_secret
+from kymatui.helm.rendering.releases import Release, Status, from_record, to_record
 from tests.engine.sources.fetching import StoredBlobs
 from tests.engine.sources.packing import tar
 
@@ -75,7 +75,7 @@ def test_the_release_can_be_kept_in_a_secret_and_read_back() -> None:
         config=made.release.config,
         manifest=made.release.manifest,
     )
-    read = from_secret(to_secret(kept))
+    read = from_record(to_record(kept))
     assert read.config == {"n": 1}
     assert read.chart["values"] == {"big": 12345678}
     assert read.chart["metadata"] == {"name": "web", "version": "1.2.3", "apiVersion": "v2"}

@@ -146,15 +146,6 @@ class KubeCluster(ReviewedCluster, Writes):
             return None
         return {**raw, "apiVersion": ref.kind.api_version, "kind": ref.kind.kind}
 
-    def list_metadata(
-        self, gvk: GroupVersionKind, labels: str, *, cancel: threading.Event | None = None
-    ) -> Sequence[Object]:
-        """Return names, labels and field managers of all objects of a kind; the server does not send the rest."""
-        note_permission("list", gvk)
-        resource = self.client.resource(gvk)
-        pages = self.client.pages(resource, labels=labels, decode=MetadataOnly, accept=_METADATA_LIST, cancel=cancel)
-        return [{**raw, "apiVersion": gvk.api_version, "kind": gvk.kind} for page in pages for raw in page.items]
-
     def list_outside(
         self, gvk: GroupVersionKind, namespaces: Iterable[str], *, cancel: threading.Event | None = None
     ) -> Sequence[Object]:
