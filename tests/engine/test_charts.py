@@ -387,3 +387,23 @@ def test_content_that_the_server_refuses_is_to_be_corrected(place: Place) -> Non
 def test_a_name_that_cannot_be_a_label_has_no_release(place: Place, name: str) -> None:
     assert ReleaseStore(place.cluster, name, place.namespace, SystemClock().now).read() is None
     assert interrupted_values(place.cluster, name, place.namespace) is None
+
+
+def test_hooks_before_an_installation_find_the_crds_of_the_chart(place: Place) -> None:
+    """helm creates crds/, waits until they are established, and then runs the hooks."""
+    crd, thing = make.definition(place.group, "Thing"), make.custom(place.group, "Thing", "first")
+    before = (hook(thing, "pre-install", weight=1), hook(make.job("second"), "pre-install", weight=2))
+    told = Told()
+    planned = plan(place, chart(place, make.config_map("a"), crds=(crd,), hooks=before))
+    assert [step.action for step in planned.hooks] == [Action.CREATE, Action.CREATE]
+    apply(place, planned, told=told)
+    place.raw.forget_kinds()
+    assert place.get(f"{place.group}/v1", "Thing", "first") is not None
+    ran = [words for words in told.messages if " written" in words or " hook " in words]
+    assert [words.split()[-2] if " written" in words else words.split()[2] for words in ran] == [
+        place.namespace,
+        crd["metadata"]["name"],
+        "first",
+        "second",
+        f"{place.namespace}/a",
+    ]

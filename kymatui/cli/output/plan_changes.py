@@ -67,7 +67,9 @@ def changes_text(plan: Plan, form: str) -> str:
     draw = markdown if form == "md" else table
     before = [step for step in plan.hooks if step.event.startswith("pre-")]
     after = [step for step in plan.hooks if not step.event.startswith("pre-")]
-    shown = (*before, *(step for step in plan.steps if step.action.value != "same"), *after)
+    changed = [step for step in plan.steps if step.action.value != "same"]
+    first = [step for step in changed if step.part.value in ("namespace", "definition")]  # hooks may need them
+    shown = (*first, *before, *(step for step in changed if step not in first), *after)
     rows = [row for step in shown for row in _rows(step, adopts=plan.intent.adopt)]
     parts = [draw(("ACTION", "OBJECT", "CHANGE"), rows)] if rows else []
     parts += ["\n".join(paragraph(line, form) for line in adopted)] if (adopted := _adopted(plan)) else []

@@ -132,6 +132,7 @@ class _Application:
             self._inventory = inventory = self._keeper.begin(self._planned(previous), self._bundle)
         verb = plan.verb
         run.report(Progress(f"{plan.user_verb} {self._bundle.name}", None, 0, self._total))
+        self._create_definitions()
         inventory = self._hooks(f"pre-{verb}", inventory)
         for wave in plan.waves:
             self._apply_wave(
@@ -210,6 +211,15 @@ class _Application:
         return body is not None and bool(resource_policy(body))
 
     # waves
+
+    def _create_definitions(self) -> None:
+        """Create the CRDs of a chart's folder crds/, which hooks may need: helm, too, has them before its hooks."""
+        steps = [step for step in self.plan.steps if step.part is BundlePart.DEFINITION and step.action in _WRITTEN]
+        if not steps:
+            return
+        self._apply_wave(steps)
+        brought = defined_kinds(self._bodies[step.ref.key] for step in steps)
+        self._await_kinds(brought.keys() & {read_ref(hook.body).kind for hook in self._bundle.hooks})
 
     def _apply_wave(self, steps: list[Step]) -> None:
         todo = [step for step in steps if step.ref not in self._written]
