@@ -195,6 +195,10 @@ def test_a_file_and_a_chart_have_rows_that_every_command_knows(run: Any, cluster
         assert status == 0, (words, err)
     status, out, _ = run("check", "filed", "-n", "default")
     assert (status, "matches its source" in out) == (0, True)
+    status, _, err = run("check", "charted", "-n", "default")
+    assert (status, "run `kymatui check charted --chart … -n default`" in err) == (2, True), err
+    status, out, _ = run("check", "charted", "-n", "default", "--chart", str(chart))
+    assert (status, "matches its source" in out, "hunter2" in out) == (0, True, False)
     assert run("module", "charted")[0] == 0
     record = ObjectRef(SECRET, "default", "sh.helm.release.v1.charted.v1")
     for installer, manager in (("kymatui", "kymatui"), ("helm", "helm"), ("flux", "helm-controller")):

@@ -67,7 +67,7 @@ def recorded_by_helm(
         for crd in crds
     ]
     source = bundle.release
-    document = {**source.chart, "files": files}
+    document = {**source.chart, **({"files": files} if files else {})}
     hooks = tuple(ReleaseHook(hook.hook) for hook in bundle.hooks)
     when = datetime(2026, 1, 1, tzinfo=UTC)
     return Release(

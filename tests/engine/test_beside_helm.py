@@ -20,6 +20,7 @@ from kymatui.engine.deletion.uninstall_plan import DeletionScope, plan_uninstall
 from kymatui.engine.inventory.release_store import SECRET, ReleaseStore
 from kymatui.engine.jobs.run import SystemClock, begin
 from kymatui.engine.plans.plan import Intent
+from kymatui.engine.sources import chart_source
 from kymatui.errors import HelmError, OutdatedError, PartlyDoneError, RefusedError
 from kymatui.helm.rendering.releases import Status, from_record, to_record
 from tests.engine import objects as make
@@ -136,6 +137,34 @@ def test_a_file_and_a_release_of_one_name_are_two_installations(place: Place) ->
     before = everything(place)
     delete(place, "web", place.namespace)
     assert {name for _, _, name in before.keys() - everything(place).keys()} == {"filed", "kymatui.web"}
+
+
+@pytest.mark.parametrize("record", RECORDS)
+def test_a_check_of_what_helm_installed_compares_with_the_values_of_its_release(place: Place, record: str) -> None:
+    """Nothing differs although a chart's defaults do, and although kymatui would write another record."""
+    loaded = chart_source.from_path(templated(place))
+    known = chart_source.chart_bundle(loaded, name="web", namespace=place.namespace, values={"size": 7})
+    helm_installs(place, known, config_map=record == "ConfigMap")
+    values = ReleaseStore(place.cluster, "web", place.namespace, SystemClock().now).values()
+    assert values == {"size": 7}
+    same = chart_source.chart_bundle(loaded, name="web", namespace=place.namespace, values=values)
+    assert check(same, place.cluster).consistent
+    ref = ObjectRef(GroupVersionKind("", "v1", "ConfigMap"), place.namespace, "web-map")
+    place.raw.patch(ref, {"data": {"size": "9"}}, PatchKind.MERGE, manager="kubectl-edit")
+    report = check(same, place.cluster)
+    (drift,) = report.drifts
+    assert [(field.path, field.expected, field.actual) for field in drift.fields] == [("data.size", "7", "9")]
+    assert not report.consistent
+
+
+def templated(place: Place) -> str:
+    folder = place.folder / "web"
+    (folder / "templates").mkdir(parents=True)
+    (folder / "Chart.yaml").write_text("apiVersion: v2\nname: web\nversion: 1.0.0\n")
+    (folder / "values.yaml").write_text("size: 1\n")
+    text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web-map}\ndata: {size: '{{ .Values.size }}'}\n"
+    (folder / "templates" / "map.yaml").write_text(text)
+    return str(folder)
 
 
 # what a killed helm left pending

@@ -173,12 +173,18 @@ def _of_place(
 
 
 def newest_source(
-    known: Inventory, blobs: Blobs, artifacts: Callable[[str], ArtifactStore], *, version: str = "", devel: bool = False
+    known: Inventory,
+    blobs: Blobs,
+    artifacts: Callable[[str], ArtifactStore],
+    *,
+    version: str = "",
+    devel: bool = False,
+    verb: str = "upgrade",
 ) -> ModuleSource:
     """Return what a chart or component would be upgraded to: `version`, or the newest one, which may be the present.
 
-    A chart keeps its values. Raise RefusedError where nobody wrote down where it came from, or there is nothing to ask;
-    RegistryError and HelmError where the place does not answer.
+    A chart keeps its values. `verb` is the command that a hint names. Raise RefusedError where nobody wrote down where
+    it came from, or there is nothing to ask; RegistryError and HelmError where the place does not answer.
     """
     if known.from_component:
         from kymatui.actions.modules.component_install import newest_component
@@ -186,7 +192,7 @@ def newest_source(
         return newest_component(known, artifacts, version=version, devel=devel)
     location = chart_location(known.origin)
     if isinstance(location, str):
-        raise RefusedError(location, hint=f"run `kymatui upgrade {known.name} --chart … -n {known.namespace}`")
+        raise RefusedError(location, hint=f"run `kymatui {verb} {known.name} --chart … -n {known.namespace}`")
     chosen_version = version
     if not version:
         offered = blobs.chart_versions(location.reference, repository=location.repository)

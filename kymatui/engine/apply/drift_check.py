@@ -11,11 +11,13 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kymatui.domain.inventories import Inventory
 from kymatui.domain.kubernetes.managed_fields import KUBERNETES_COMPONENTS
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.modules.readiness import Readiness, check_readiness
-from kymatui.engine.apply.planner import Planner
+from kymatui.engine.apply.planner import Planner, read_previous_inventory
+from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.cluster.concurrency import WIDTH, run_for_each
 from kymatui.engine.cluster.ports import FIELD_MANAGER, Clock, Cluster, Object
 from kymatui.engine.cluster.read_once import read_once
@@ -61,13 +63,15 @@ class ObjectDrift(Struct, frozen=True):
 class DriftReport(Struct, frozen=True):
     """The result of a check; applying `plan` repairs the drift (with force if others own the fields).
 
-    `well` is the result of the caller's check function.
+    `well` is the result of the caller's check function; with `by_helm`, helm installed the same chart with the same
+    values, so that only its record is another than kymatui's.
     """
 
     plan: Plan
     drifts: tuple[ObjectDrift, ...]
     readiness: tuple[Readiness, ...] = ()
     well: bool = True
+    by_helm: bool = False
 
     @property
     def installed(self) -> bool:
@@ -77,7 +81,7 @@ class DriftReport(Struct, frozen=True):
     @property
     def consistent(self) -> bool:
         """Return whether every object matches the manifest and no run was interrupted."""
-        return self.installed and not self.drifts and not self.plan.unfinished
+        return self.installed and not self.drifts and (self.by_helm or not self.plan.unfinished)
 
     @property
     def ready(self) -> bool:
@@ -98,7 +102,8 @@ def check(
     """Compare with the cluster, without writes; with `ready`, also check the readiness."""
     stop = cancel or threading.Event()
     patient = read_once(cluster, clock, stop, retry)
-    plan = Planner(as_installed(intent, patient, clock), patient, clock, manager, stop, width).plan()
+    known = read_previous_inventory(patient, clock, intent.bundle)
+    plan = Planner(as_installed(intent, patient, clock), patient, clock, manager, stop, width).plan(lambda: known)
     drifted = [step for step in plan.steps if step.action is not Action.SAME]
     touched = [step for step in drifted if step.action in (Action.CHANGE, Action.CONFLICT) and step.changes]
     live = dict(
@@ -110,7 +115,14 @@ def check(
     )
     drifts = tuple(_drift(step, live.get(step.ref), manager) for step in drifted if _is_drift(step))
     readiness = _readiness(plan, patient, clock, stop, width) if ready else ()
-    return DriftReport(plan, drifts, readiness)
+    return DriftReport(plan, drifts, readiness, by_helm=_is_of_helm(intent.bundle, known, patient, clock))
+
+
+def _is_of_helm(bundle: Bundle, known: Inventory | None, cluster: Cluster, clock: Clock) -> bool:
+    """Return whether helm wrote the last revision, is done with it, and had the same chart and values."""
+    if known is None or not known.chart or known.digest or not known.finished:
+        return False
+    return ReleaseStore(cluster, bundle.name, bundle.namespace, clock.now).as_installed(bundle) is not bundle
 
 
 def as_installed(intent: Intent, cluster: Cluster, clock: Clock) -> Intent:

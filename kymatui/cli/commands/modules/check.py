@@ -66,7 +66,7 @@ def _check(context: CommandContext) -> int:
     context.port.read_once()
     _refuse_managed(context, args.name)
     last = _pin_version(context, args)
-    source, namespace = _recorded_file(context, last) or recorded_source(context, args.name)
+    source, namespace = _recorded_file(context, last) or recorded_source(context, args.name, "check")
     row = context.catalog.row(args.name)
     explained = row is not None and (row.presence in UNFINISHED or is_deleted_elsewhere(row.run))
     unfinished = row.reason.text if row is not None and explained else ""

@@ -78,7 +78,7 @@ def recorded_sources(context: CommandContext, names: Sequence[str]) -> list[tupl
     return [(name, *recorded_source(context, name)) for name in names]
 
 
-def recorded_source(context: CommandContext, name: str) -> tuple[ModuleSource, str]:
+def recorded_source(context: CommandContext, name: str, verb: str = "upgrade") -> tuple[ModuleSource, str]:
     from kymatui.actions.modules.upgrade import newest_source
 
     source, args = context.source, context.args
@@ -93,7 +93,8 @@ def recorded_source(context: CommandContext, name: str) -> tuple[ModuleSource, s
         return source, context.namespace
     version, devel = source.version, getattr(args, "devel", False)
     try:
-        newest = newest_source(known, context.blobs, context.port.artifacts, version=version, devel=devel)
+        artifacts = context.port.artifacts
+        newest = newest_source(known, context.blobs, artifacts, version=version, devel=devel, verb=verb)
     except RefusedError as error:
         raise RefusedError(f"{name}: {error}", hint=error.hint) from error
     if known.from_component:
