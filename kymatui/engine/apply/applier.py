@@ -215,8 +215,6 @@ class _Application:
     def _create_definitions(self) -> None:
         """Create the CRDs of a chart's folder crds/, which hooks may need: helm, too, has them before its hooks."""
         steps = [step for step in self.plan.steps if step.part is BundlePart.DEFINITION and step.action in _WRITTEN]
-        if not steps:
-            return
         self._apply_wave(steps)
         brought = defined_kinds(self._bodies[step.ref.key] for step in steps)
         self._await_kinds(brought.keys() & {read_ref(hook.body).kind for hook in self._bundle.hooks})

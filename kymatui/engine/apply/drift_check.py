@@ -11,13 +11,11 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kymatui.domain.inventories import Inventory
 from kymatui.domain.kubernetes.managed_fields import KUBERNETES_COMPONENTS
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.modules.readiness import Readiness, check_readiness
 from kymatui.engine.apply.planner import Planner, read_previous_inventory
-from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.cluster.concurrency import WIDTH, run_for_each
 from kymatui.engine.cluster.ports import FIELD_MANAGER, Clock, Cluster, Object
 from kymatui.engine.cluster.read_once import read_once
@@ -115,14 +113,10 @@ def check(
     )
     drifts = tuple(_drift(step, live.get(step.ref), manager) for step in drifted if _is_drift(step))
     readiness = _readiness(plan, patient, clock, stop, width) if ready else ()
-    return DriftReport(plan, drifts, readiness, by_helm=_is_of_helm(intent.bundle, known, patient, clock))
-
-
-def _is_of_helm(bundle: Bundle, known: Inventory | None, cluster: Cluster, clock: Clock) -> bool:
-    """Return whether helm wrote the last revision, is done with it, and had the same chart and values."""
-    if known is None or not known.chart or known.digest or not known.finished:
-        return False
-    return ReleaseStore(cluster, bundle.name, bundle.namespace, clock.now).as_installed(bundle) is not bundle
+    bundle = intent.bundle
+    by_helm = known is not None and known.chart and not known.digest and known.finished
+    own = ReleaseStore(patient, bundle.name, bundle.namespace, clock.now).as_installed(bundle) if by_helm else bundle
+    return DriftReport(plan, drifts, readiness, by_helm=own is not bundle)
 
 
 def as_installed(intent: Intent, cluster: Cluster, clock: Clock) -> Intent:

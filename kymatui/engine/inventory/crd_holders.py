@@ -24,8 +24,7 @@ from kymatui.engine.inventory.inventory_store import CONFIG_MAP
 from kymatui.engine.inventory.ownership_marks import LABEL_HELM
 from kymatui.engine.inventory.release_store import SECRET
 from kymatui.errors import CancelledError, ForbiddenError, KymatuiError
-from kymatui.helm.rendering.manifests import split_manifests
-from kymatui.helm.rendering.releases import Release, crd_files, from_record, record_text
+from kymatui.helm.rendering.releases import from_record, mentioned_crds, record_text
 
 _MANIFEST: Final = GroupVersionKind(OPERATOR, "v1beta2", "Manifest")
 _NAMED: Final = 3  # holders that a message names; the others are counted
@@ -119,7 +118,7 @@ def _of_releases(cluster: Cluster, crds: frozenset[str], mine: Collection[Owner]
             continue
         text, release = record_text(record, KEY), from_record(record)
         own = _crds_of(read_document(text, str(read_ref(record))), crds) if text else frozenset()
-        yield from ((crd, f"Helm release {namespace}/{name}") for crd in own | _crds_in(release, crds))
+        yield from ((crd, f"Helm release {namespace}/{name}") for crd in own | mentioned_crds(release, crds))
 
 
 def _of_manifests(
@@ -143,12 +142,3 @@ def _manifests_in(cluster: Cluster) -> list[Object]:
 def _crds_of(inventory: Inventory, crds: frozenset[str]) -> frozenset[str]:
     items = (item.ref for item in inventory.items)
     return crds & {ref.name for ref in items if (ref.kind.group, ref.kind.kind) == DEFINITION}
-
-
-def _crds_in(release: Release, crds: frozenset[str]) -> frozenset[str]:
-    """Return the CRDs in a release's manifest and in its chart's folder crds/.
-
-    A text that defines a CRD and has its name is not parsed: YAML of CRDs is large, and to keep one too many is safe.
-    """
-    texts = [text for text in (*split_manifests(release.manifest), *crd_files(release.chart)) if DEFINITION[1] in text]
-    return frozenset(crd for crd in crds if any(crd in text for text in texts))

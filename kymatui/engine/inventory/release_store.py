@@ -37,7 +37,6 @@ from kymatui.errors import ConfigurationError, NotFoundError, RefusedError
 from kymatui.helm.rendering.manifests import split_manifests
 from kymatui.helm.rendering.releases import (
     DESCRIPTIONS,
-    HookRun,
     Release,
     ReleaseHook,
     Status,
@@ -51,6 +50,7 @@ from kymatui.helm.rendering.releases import (
     secret_name,
     surplus,
     to_record,
+    with_succeeded_hooks,
 )
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.limits import YamlBudget
@@ -377,14 +377,7 @@ def _is_under_way(status: Status) -> bool:
 
 def _with_runs(release: Release, done: Iterable[str]) -> Release:
     """Return the release with the completed hooks of this run marked as succeeded."""
-    ended = {key.partition(" ")[2] for key in done}
-    hooks = tuple(
-        replace(hook, last_run=HookRun("Succeeded", hook.last_run.started_at, hook.last_run.completed_at))
-        if hook.hook.path + "#" + hook.hook.name in ended
-        else hook
-        for hook in release.hooks
-    )
-    return replace(release, hooks=hooks)
+    return with_succeeded_hooks(release, {key.partition(" ")[2] for key in done})
 
 
 # Which store has the inventory of a bundle, and what it says.

@@ -14,19 +14,20 @@ import gzip
 import io
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any, Final
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kymatui.errors import HelmError
 from kymatui.helm.charts.archives import ChartFile
 from kymatui.helm.charts.metadata import Lock, dependency_fields, metadata_fields, omit_empty
 from kymatui.helm.charts.trees import ChartNode
 from kymatui.helm.govalues.text import runes
-from kymatui.helm.rendering.manifests import Hook, RenderedManifest
+from kymatui.helm.rendering.manifests import Hook, RenderedManifest, split_manifests
 from kymatui.json_input import read_json
 from kymatui.moments import parse_moment
 
@@ -268,6 +269,27 @@ def crd_files(chart: Mapping[str, Any]) -> Iterator[str]:
                 yield base64.b64decode(data).decode("utf-8", "replace")
             except binascii.Error:  # helm reads no such file either
                 continue
+
+
+def mentioned_crds(release: Release, crds: Collection[str]) -> frozenset[str]:
+    """Return the CRDs in a release's manifest and in its chart's folder crds/.
+
+    A text that defines a CRD and has its name is not parsed: YAML of CRDs is large, and to return one too many is safe.
+    """
+    texts = [*split_manifests(release.manifest), *crd_files(release.chart)]
+    definitions = [text for text in texts if "CustomResourceDefinition" in text]
+    return frozenset(crd for crd in crds if any(crd in text for text in definitions))
+
+
+def with_succeeded_hooks(release: Release, names: Collection[str]) -> Release:
+    """Return the release with the last runs of these hooks ("path#name") marked as succeeded."""
+    hooks = tuple(
+        replace(hook, last_run=HookRun("Succeeded", hook.last_run.started_at, hook.last_run.completed_at))
+        if f"{hook.hook.path}#{hook.hook.name}" in names
+        else hook
+        for hook in release.hooks
+    )
+    return replace(release, hooks=hooks)
 
 
 def next_version(history: Iterable[Release]) -> int:

@@ -144,10 +144,7 @@ class CatalogSession:
 
     @property
     def feeds(self) -> Mapping[str, Feed]:
-        """Return each feed's state by resource name, including catalogs from outside the cluster.
-
-        The two lists of ConfigMaps need one right, and are one feed.
-        """
+        """Return each feed's state by resource name, outside catalogs too; the lists of ConfigMaps are one."""
         states = {**self._feeds.states(), **self._catalogs.feeds()}
         maps = states.pop(RELEASE_MAP_FEED, None)
         if maps is not None and gap_of(maps) and not gap_of(states[INVENTORY_FEED]):
