@@ -46,16 +46,17 @@ NEEDLESS = {
 # Failed TLS handshakes in words, and drift without Deployments: 2 KiB. What blocks a deletion: 1 KiB.
 # What another tool deleted is told apart from what is broken: 4 KiB. Which tool installed a module: 2 KiB.
 # What only a runtime requests, in the view of its control plane: 1 KiB.
+# Helm releases in ConfigMaps, and what ends a pending one: 2 KiB.
 BUDGETS = {  # modules that are not of Python itself, and KiB of our source
     ("--version",): (28, 77),
     ("--help",): (29, 96),
-    ("catalog",): (230, 1027),
-    ("catalog", "-o", "json"): (230, 1027),
-    ("module", "keda"): (243, 995),
-    ("checks", "keda"): (248, 1037),
-    ("drift",): (230, 1019),
-    ("events", "keda"): (233, 1038),
-    ("audit",): (262, 1232),
+    ("catalog",): (230, 1029),
+    ("catalog", "-o", "json"): (230, 1029),
+    ("module", "keda"): (243, 997),
+    ("checks", "keda"): (248, 1039),
+    ("drift",): (230, 1021),
+    ("events", "keda"): (233, 1040),
+    ("audit",): (262, 1234),
 }
 
 
