@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
+from kymatui.actions.modules.upgrade import OutdatedModule, _of_catalog
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.rows import ModuleRow
 from kymatui.domain.inventories import Inventory, InventoryItem, InventoryState, Origin, inventory_owner, write_document
@@ -15,7 +16,7 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.modules.presence import Presence
 from kymatui.domain.ownership import ANNOTATION_RELEASE, ANNOTATION_RELEASE_NAMESPACE, LABEL_PART_OF
-from kymatui.domain.snapshot.cluster_index import INVENTORY_FEED, RELEASE_FEED
+from kymatui.domain.snapshot.cluster_index import INVENTORY_FEED, RELEASE_FEED, index_cluster
 from kymatui.domain.snapshot.snapshots import Feed, FeedState
 from kymatui.domain.versions.drift import DriftKind
 from tests.domain.builders import NOW, Json, community_template, deployment, gvk, resource, snapshot
@@ -173,3 +174,20 @@ def test_what_another_tool_did_is_what_the_catalog_says(tool: Tool, verb: Any) -
     ), gate.reason.text
     assert gate.installed_by == ("" if said.by == "-" else said.by or tool.name)
     assert said.words in gate.reason.text
+
+
+RUNNING = [("0.9.0", "1.0.0", "1.0.0"), ("1.0.0", "0.9.0", None), ("main", "0.9.0", "1.0.0")]
+
+
+@pytest.mark.parametrize(("running", "recorded", "upgrade_to"), RUNNING)
+def test_everything_outdated_goes_by_what_runs(running: str, recorded: str, upgrade_to: str | None) -> None:
+    """A tag that is no version says nothing: the record does."""
+    gate = row({"workloads": [manager(running, TOOLS[0], ours=True)], "inventories": [record(recorded)]})
+    assert gate.installation is not None
+    assert gate.installation.inventory is not None
+    link = [{"name": "rawManifest", "link": "https://example.org/gate.yaml"}]
+    templates = [community_template("gate", version, resources=link) for version in ("0.9.0", "1.0.0")]
+    index = index_cluster(snapshot(templates=templates)).templates
+    outdated = _of_catalog(gate.installation.inventory, gate, index, devel=False)
+    assert outdated is None or isinstance(outdated, OutdatedModule), outdated
+    assert (outdated and outdated.version) == upgrade_to

@@ -34,6 +34,7 @@ class Told:
     source: str = "status.state"
     reason: str = ""
     managed: bool = True
+    tool: str | None = None
     blocked_by: tuple[str, ...] = ()
 
 
@@ -83,7 +84,7 @@ SITUATIONS = {
     "eventing": Told(state="Error", source="manager", reason="Pod kyma-system/eventing-manager-"),
     "transparent-proxy": Told(source="manager", reason="Installed, but not in use: it has no module CR. Create one"),
     "docker-registry": Told(
-        "0.11.0", "behind", reason="0.11.0 installed, 0.14.0 available (3 minors behind)", managed=False
+        "0.11.0", "behind", reason="0.11.0 installed, 0.14.0 available (3 minors behind)", managed=False, tool="kubectl"
     ),
     "cap-operator": Told(
         "none",
@@ -140,7 +141,7 @@ def expected(module: SampleModule) -> Json:
         "checks": checks(module),
         "reason": told.reason or f"{installed} installed and ready{newer}",
         "blockedBy": list(told.blocked_by),
-        "installedBy": "lifecycle-manager" if installed and told.managed else None,
+        "installedBy": None if not installed else "lifecycle-manager" if told.managed else told.tool,
         "installation": None,
         "unknown": {},
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -62,21 +63,23 @@ def state(session: CatalogSession, feed: str) -> FeedState | None:
     return found.state if found else None
 
 
-def test_a_catalog_of_thirty_modules_costs_at_most_forty_two_requests(tmp_path: Path) -> None:
+def test_a_catalog_of_thirty_modules_costs_at_most_forty_three_requests(tmp_path: Path) -> None:
     cluster = kyma_cluster(30)
     with session_on(cluster, tmp_path) as session:
         snapshot = session.snapshot()
         assert len(snapshot.templates) == len(snapshot.module_resources) == 30
         assert {feed.state for feed in snapshot.feeds.values()} == {FeedState.LIVE}
-        assert sum(session.client.transport.counts.values()) == len(cluster.requests) <= 42
+        assert sum(session.client.transport.counts.values()) == len(cluster.requests) <= 43
 
 
 def test_each_kind_is_listed_and_watched_once_where_lists_cannot_be_streamed(tmp_path: Path) -> None:
+    """But ConfigMaps: kymatui's records and those of helm have no label in common."""
     cluster = kyma_cluster(2, streams_lists=False)
     with session_on(cluster, tmp_path) as session:
         assert {feed.state for feed in session.feeds.values()} == {FeedState.LIVE}
         lists = [request for request in cluster.requests if "watch" not in request and request != "GET /apis"]
-        assert len(lists) == len(set(lists)) == 13
+        assert Counter(lists) == {**dict.fromkeys(lists, 1), "GET /api/v1/configmaps": 2}
+        assert len(lists) == 14
 
 
 def test_discovery_is_kept_for_the_next_start(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.installed import deletion_command, is_deleted_elsewhere
 from kymatui.domain.inventories import KEY, OPERATOR, InventoryState, read_document
 from kymatui.domain.kubernetes.object_meta import read_ref
-from kymatui.domain.kyma.versions import newest_above, same_version
+from kymatui.domain.kyma.versions import newest_above, parse_version, same_version
 from kymatui.domain.plans.cluster_management import detect_management
 from kymatui.domain.plans.direct_install import choose_template, install_refusals
 from kymatui.domain.snapshot.cluster_index import index_cluster
@@ -145,7 +145,7 @@ def _of_catalog(
         why = f"{known.name} in the catalog may be another module" if offers else "not in any catalog"
         return _left_out(known, f"{why}; installed from {known.origin.address or 'an unknown source'}", word)
     running = row.installed if row is not None and known.state is InventoryState.INSTALLED else ""
-    version = newest_above(running or known.version, offers, devel=devel)
+    version = newest_above(running if parse_version(running) else known.version, offers, devel=devel)
     if not version and known.state is InventoryState.PENDING and known.version in offers:
         version = known.version
     if not version:

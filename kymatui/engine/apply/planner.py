@@ -118,10 +118,7 @@ def plan(
     stop = cancel or threading.Event()
     with intent.bundle.hidden.concealed():
         patient = read_once(cluster, clock, stop, retry)
-        known = read_previous() if read_previous else read_previous_inventory(patient, clock, intent.bundle)
-        if not intent.force:
-            refuse_pending(known)
-        return Planner(intent, patient, clock, manager, stop, width).plan(lambda: known)
+        return Planner(intent, patient, clock, manager, stop, width).plan(read_previous, continues=intent.force)
 
 
 def read_previous_inventory(cluster: Cluster, clock: Clock, bundle: Bundle) -> Inventory | None:
@@ -174,11 +171,14 @@ class Planner:
         self._marks: dict[str, str] = {}
         self._seen: dict[tuple[str, str, str, str], Object] = {}
 
-    def plan(self, read_previous: Callable[[], Inventory | None] | None = None) -> Plan:
+    def plan(self, read_previous: Callable[[], Inventory | None] | None = None, *, continues: bool = True) -> Plan:
         module = self._intent.module
         note = refuse_kyma_managed(self._cluster, module) if module else ""
         read = read_previous or partial(read_previous_inventory, self._cluster, self._clock, self._bundle)
-        self._previous = previous = reset_if_deleting(read())
+        known = read()
+        if not continues:
+            refuse_pending(known)
+        self._previous = previous = reset_if_deleting(known)
         refuse_other_kind(previous, chart=self._bundle.release is not None)
         entries = self._entries()
         namespaces = self._namespaces(entries)
