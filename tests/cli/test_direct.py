@@ -9,8 +9,10 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import yaml
@@ -20,6 +22,7 @@ from kymatui.actions.modules.install_plan import Adoption
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.cli.main import main
 from kymatui.cli.options import direct_install
+from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.kubernetes.object_meta import field_managers, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.apply import applier
@@ -33,6 +36,7 @@ from kymatui.sessions.cluster.catalog_session import open_session
 from kymatui.sessions.cluster.session_options import SessionOptions
 from kymatui.sessions.fetching import open_fetcher
 from kymatui.sessions.install_port import SessionInstallPort
+from kymatui.ui.flows.deletion import why_not_installed
 from tests.engine.places import eventually
 from tests.ocm.components import public_pem
 
@@ -266,7 +270,9 @@ def test_what_kyma_cli_upgraded_is_the_installed_version_and_adopted_without_for
     assert run("delete", "registry-proxy", "--yes", "--no-backup")[0] == 0
 
 
-def test_what_another_tool_deleted_is_not_installed_and_installed_anew(run: Any, cluster: KubeCluster) -> None:
+def test_what_another_tool_deleted_is_not_installed_and_installed_anew(
+    run: Any, cluster: KubeCluster, kubeconfig: Path
+) -> None:
     assert run("install", "registry-proxy", "--version", "0.14.0", "--yes")[0] == 0
     proxies = GroupVersionKind("registry-proxy.kyma-project.io", "v1alpha1", "RegistryProxy")
     default = ObjectRef(proxies, "registry-proxy", "default")
@@ -286,6 +292,14 @@ def test_what_another_tool_deleted_is_not_installed_and_installed_anew(run: Any,
     assert "another tool deleted it" in run("check", "registry-proxy")[1]
     findings = json.loads(run("audit", "--module", "registry-proxy", "-o", "json")[1])["findings"]
     assert [one["rule"] for one in findings if one["rule"].startswith(("install", "drift"))] == ["install.deleted"]
+    with closing(open_session(SessionOptions(str(kubeconfig)))) as session:
+        session.start(lambda: None)
+        assert session.wait_complete(20.0)
+        offered, app = InstallAction(SessionInstallPort(session)), Mock(catalog=build_catalog(session.snapshot(), 0.0))
+        assert offered.standing("registry-proxy").known is None, "the screen installs it"
+        assert offered.upgrades(["registry-proxy"]).left_out == ("registry-proxy is not installed",)
+        assert why_not_installed(app, ["registry-proxy"]) == "", "and deletes the record"
+        assert why_not_installed(app, ["backup-operator"]) == "not installed"
     status, _, err = run("upgrade", "registry-proxy", "--yes")
     assert (status, "registry-proxy is not installed\n  hint: run `kymatui install registry-proxy`" in err) == (2, True)
     plans = json.loads(run("upgrade", "--all", "--dry-run", "-o", "json")[1])["plans"]

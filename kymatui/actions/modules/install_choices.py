@@ -28,6 +28,7 @@ from kymatui.actions.modules.module_sources import (
     release_values,
 )
 from kymatui.actions.modules.upgrade import newest_source, survey_upgrades
+from kymatui.domain.installed import is_deleted_elsewhere
 from kymatui.domain.inventories import Inventory, InventoryState
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.schema_forms import FormField, form_fields
@@ -109,6 +110,8 @@ class InstallAction:
         keeper = detect_management(snapshot).keeper
         careful = tuple(install_refusals(catalog, module, row, snapshot.feeds, direct=False, keeper=keeper))
         known = find_installed(self._port.cluster, module, namespace)
+        if known is not None and not known.chart and row is not None and is_deleted_elsewhere(row.run):
+            known = None
         templates = index_cluster(snapshot, cache=self._port.cache).templates
         offers = [template.version for template in templates.offers(module) if template.version]
         versions = tuple(sorted(dict.fromkeys(offers), key=version_order, reverse=True))

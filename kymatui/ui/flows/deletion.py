@@ -15,6 +15,7 @@ from kymatui.actions.finalizers import BlockedObject, blocked_objects, remove_fi
 from kymatui.actions.jobs import JobReport, JobSpec
 from kymatui.actions.plans import DeletionPlan, DeletionRequest
 from kymatui.domain.gitops import joined_changes
+from kymatui.domain.installed import is_deleted_elsewhere
 from kymatui.domain.kubernetes.terminal_text import format_count, name_or_count, with_subject
 from kymatui.domain.modules.presence import Presence
 from kymatui.domain.plans.jobs import JobPurpose, module_key
@@ -55,7 +56,8 @@ def why_not_installed(app: FlowApp, names: Sequence[str]) -> str:
     """Return why there is nothing to delete; "" where there is."""
     rows = [app.catalog.row(name) for name in names] if app.catalog is not None else []
     gone = all(row is not None and row.presence is Presence.NOT_INSTALLED for row in rows)
-    return "not installed" if rows and gone else _other_owner(app, names)
+    is_recorded = any(row is not None and is_deleted_elsewhere(row.run) for row in rows)
+    return "not installed" if rows and gone and not is_recorded else _other_owner(app, names)
 
 
 def _other_owner(app: FlowApp, names: Sequence[str]) -> str:

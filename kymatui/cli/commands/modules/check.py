@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
 from kymatui.cli.cluster_options import add_contexts, add_fetching, add_option, add_output, uses_contexts
@@ -87,7 +87,7 @@ def _check(context: CommandContext) -> int:
                     **state,
                     "drift": differences,
                     "notReady": waiting,
-                    "otherVersion": None if changed_by is None else changed_by.document,
+                    "otherVersion": to_builtins(changed_by),
                     "git": [git_document(change) for change in report.plan.git],
                 },
                 args.output,
@@ -103,7 +103,7 @@ def _check(context: CommandContext) -> int:
         if report.installed and report.plan.unfinished and not unfinished:
             parts.append(_unfinished(last))
         parts += [unfinished] if unfinished else []
-        parts += [changed_by.message] if changed_by is not None else []
+        parts += [changed_by.message(args.name)] if changed_by is not None else []
         parts += [paragraph(f"warning: {text}", args.output) for text in git_warnings(report.plan.git)]
         in_catalog = context.source.is_catalog
         absent = _absent(args.name, f"kymatui install {args.name}" if in_catalog else _SAME, in_catalog=in_catalog)
@@ -178,20 +178,13 @@ def _drift_json(drift: ObjectDrift, field: DriftedField | None) -> dict[str, Any
 class OtherVersion(Struct, frozen=True):
     """A running version that is not the recorded one, and the field managers that wrote it."""
 
-    name: str
     recorded: str
     running: str
     managers: tuple[str, ...]
 
-    @property
-    def message(self) -> str:
-        who = " and ".join(self.managers)
-        adopt = f"kymatui adopt {self.name}"
-        return f"{who} changed {self.name} from {self.recorded} to {self.running}; `{adopt}` adopts that version"
-
-    @property
-    def document(self) -> dict[str, Any]:
-        return {"recorded": self.recorded, "running": self.running, "managers": list(self.managers)}
+    def message(self, name: str) -> str:
+        changed = f"{' and '.join(self.managers)} changed {name} from {self.recorded} to {self.running}"
+        return f"{changed}; `kymatui adopt {name}` adopts that version"
 
 
 def _other_version(row: ModuleRow | None, known: Inventory | None, report: DriftReport) -> OtherVersion | None:
@@ -202,7 +195,7 @@ def _other_version(row: ModuleRow | None, known: Inventory | None, report: Drift
         return None
     fields = [field for drift in report.drifts if drift.ref == row.manager for field in drift.fields]
     managers = tuple(sorted({field.manager for field in fields} - {""}))
-    return OtherVersion(row.name, known.version, row.installed, managers) if managers else None
+    return OtherVersion(known.version, row.installed, managers) if managers else None
 
 
 _SAME: Final = "the same install command"
