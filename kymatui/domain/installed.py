@@ -19,9 +19,9 @@ from kymatui.domain.inventories import (
     OPERATOR,
     Inventory,
     InventoryState,
-    deciding_objects,
     installation_owner,
     inventory_name,
+    is_deleted,
     read_document,
     read_record,
 )
@@ -262,12 +262,12 @@ def installation_run(
     now: float,
 ) -> InstallationRun:
     """Return the state of an installation; `existing` and `leases` are None if they are not known."""
-    objects = installation.count(existing)
     if not installation.is_unfinished:
-        known = deciding_objects(installation.refs) if installation.is_own and existing is not None else ()
-        if known and not any(ref.key in (existing or ()) for ref in known):
-            return InstallationRun(InstallationPhase.DELETED_ELSEWHERE, objects)
+        known = existing if installation.is_own else None
+        if known is not None and is_deleted(installation.refs, lambda ref: ref.key in known):
+            return InstallationRun(InstallationPhase.DELETED_ELSEWHERE, installation.count(existing))
         return InstallationRun(InstallationPhase.INSTALLED)
+    objects = installation.count(existing)
     holder = _holder(installation, leases or (), now)
     deletes = installation.recorded is InventoryState.DELETING
     if holder or (not installation.is_own and not deletes):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
@@ -145,16 +145,17 @@ class Inventory(Struct, frozen=True):
         return self.item(ref) is not None
 
 
-def deciding_objects(refs: Iterable[ObjectRef]) -> tuple[ObjectRef, ...]:
-    """Return the objects of which none exists where another tool deleted an installation.
+def is_deleted(refs: Iterable[ObjectRef], exists: Callable[[ObjectRef], bool]) -> bool:
+    """Return whether another tool deleted an installation with these objects; one without objects is not deleted.
 
-    These are its workloads and CRDs where it has both, since its module CRs went with the CRDs; else everything but
-    namespaces. A workload that is missing alone can be repaired.
+    Its workloads and CRDs decide where it has both, since its module CRs went with the CRDs; else everything but
+    namespaces. A workload that is missing alone can be repaired. `exists` is not asked after the first that does.
     """
     own = tuple(ref for ref in refs if ref.kind.kind != "Namespace")
     workloads = tuple(ref for ref in own if ref.kind.group == "apps")
     definitions = tuple(ref for ref in own if ref.kind.kind == "CustomResourceDefinition")
-    return (*workloads, *definitions) if workloads and definitions else own
+    deciding = (*workloads, *definitions) if workloads and definitions else own
+    return bool(deciding) and not any(map(exists, deciding))
 
 
 def reset_if_deleting(inventory: Inventory | None) -> Inventory | None:

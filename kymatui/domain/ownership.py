@@ -40,12 +40,13 @@ TOOL_MANAGERS: Final = {
     **dict.fromkeys(("kubectl-client-side-apply", "kubectl", "kubectl-create", "kubectl-replace"), "kubectl"),
 }
 """The tools that write whole objects and keep no record, by field manager; edits of kubectl have other managers."""
+_WRITING_TOOLS: Final = {**TOOL_MANAGERS, "helm": "helm"}
 
 
 def applying_tool(raw: object) -> str:
     """Return the tool that wrote an object, by its field managers; "" if none of the known ones did."""
-    managers, tools = field_managers(raw), {**TOOL_MANAGERS, "helm": "helm"}
-    return next((tool for manager, tool in tools.items() if manager in managers), "")
+    managers = field_managers(raw)
+    return next((tool for manager, tool in _WRITING_TOOLS.items() if manager in managers), "")
 
 
 class OwnerKind(StrEnum):

@@ -23,7 +23,6 @@ from kymatui.actions.unknown_names import unknown_module
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.rows import Catalog
 from kymatui.domain.gitops import plain_object
-from kymatui.domain.installed import read_installations
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE, Policy
 from kymatui.domain.kyma.module_templates import ModuleTemplate
@@ -303,9 +302,9 @@ def _template_namespace(port: InstallPort, request: InstallRequest, bundle: Bund
 
     One that another client created there stays that client's.
     """
-    records = read_installations(port.snapshot().inventories, ())
-    items = (record.inventory.items for record in records if record.inventory and record.owner == bundle_owner(bundle))
-    own = [item.ref.namespace for listed in items for item in listed if item.ref.kind.kind == "ModuleTemplate"]
+    known = index_cluster(port.snapshot(), cache=port.cache).installation_of(bundle_owner(bundle))
+    items = known.inventory.items if known is not None and known.inventory is not None else ()
+    own = [item.ref.namespace for item in items if item.ref.kind.kind == "ModuleTemplate"]
     namespace = request.template or next(iter(own), "")
     is_there = not template.outside and template.meta.namespace == namespace
     return "" if is_there and namespace not in own else namespace

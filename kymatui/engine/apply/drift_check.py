@@ -15,7 +15,7 @@ from kymatui.domain.kubernetes.managed_fields import KUBERNETES_COMPONENTS
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.modules.readiness import Readiness, check_readiness
-from kymatui.engine.apply.planner import Planner, prepare, read_previous_inventory
+from kymatui.engine.apply.planner import Planner
 from kymatui.engine.cluster.concurrency import WIDTH, run_for_each
 from kymatui.engine.cluster.ports import FIELD_MANAGER, Clock, Cluster, Object
 from kymatui.engine.cluster.read_once import read_once
@@ -100,9 +100,8 @@ def check(
     """Compare with the cluster, without writes; with `ready`, also check the readiness."""
     stop = cancel or threading.Event()
     patient = read_once(cluster, clock, stop, retry)
-    intent = replace(intent, bundle=prepare(intent.bundle, patient))
-    known = read_previous_inventory(patient, clock, intent.bundle)
-    plan = Planner(as_installed(intent, patient, clock), patient, clock, manager, stop, width).plan(lambda: known)
+    planner = Planner(as_installed(intent, patient, clock), patient, clock, manager, stop, width)
+    plan, known = planner.plan(), planner.previous
     drifted = [step for step in plan.steps if step.action is not Action.SAME]
     touched = [step for step in drifted if step.action in (Action.CHANGE, Action.CONFLICT) and step.changes]
     live = dict(

@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kymatui.domain.gitops import git_source, git_warnings
-from kymatui.domain.inventories import Inventory, InventoryItem, deciding_objects, reset, reset_if_deleting
+from kymatui.domain.inventories import Inventory, InventoryItem, is_deleted, reset, reset_if_deleting
 from kymatui.domain.kubernetes.managed_fields import content_writers
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
@@ -165,7 +165,7 @@ class Planner:
         self._scopes = KindScopes(self._cluster, bundle)
         self._mine = bundle_owner(bundle)
         self._observed: dict[ObjectRef, ObservedVersion] = {}
-        self._previous: Inventory | None = None
+        self.previous: Inventory | None = None
         self._missing_namespaces: frozenset[str] = frozenset()
         self._there: dict[str, bool] = {}
         self._marks: dict[str, str] = {}
@@ -178,14 +178,14 @@ class Planner:
         known = read()
         if not continues:
             refuse_pending(known)
-        self._previous = previous = reset_if_deleting(known)
+        self.previous = previous = reset_if_deleting(known)
         refuse_other_kind(previous, chart=self._bundle.release is not None)
         entries = self._entries()
         namespaces = self._namespaces(entries)
         self._read_ahead(entries)
         steps = run_for_each(entries, lambda entry: self._step(entry, namespaces), self._cancel, self._width)
         if previous is not None and self._is_deleted(previous):
-            self._previous = previous = reset(previous)
+            self.previous = previous = reset(previous)
             steps = run_for_each(entries, lambda entry: self._step(entry, namespaces), self._cancel, self._width)
         steps += [*self._unmade_namespace(), *self._resource_steps(len(entries) + 1, namespaces)]
         items = previous.items if previous is not None else tuple(map(InventoryItem, self._intent.outdated))
@@ -196,7 +196,7 @@ class Planner:
         return _with_replaced(replace(planned, hooks=self._hooks(planned, namespaces))).concealed()
 
     def _plan(self, steps: tuple[Step, ...], note: str) -> Plan:
-        previous, missing = self._previous, tuple(self._missing(steps))
+        previous, missing = self.previous, tuple(self._missing(steps))
         return Plan(
             cluster=self._cluster.name,
             intent=self._intent,
@@ -220,7 +220,7 @@ class Planner:
         """Return the hooks to run, none if the plan changes nothing."""
         if planned.changes_nothing or not self._bundle.hooks:
             return ()
-        previous = self._previous
+        previous = self.previous
         same = previous is not None and previous.is_cut_off(bundle_digest(self._bundle))
         done = previous.done if previous is not None and same else ()
         stage = PlannedContext(self._scopes.brought, coming, done, same)
@@ -242,11 +242,14 @@ class Planner:
         """Return whether another tool has deleted a complete installation, so that the next one is the first."""
         if not previous.finished or self._bundle.release is not None:
             return False
-        known = deciding_objects(item.ref for item in previous.items if not item.adopted)
-        if not known or any(self._observed[ref].uid for ref in known if ref in self._observed):
-            return False
-        rest = (ref for ref in known if ref not in self._observed and self._cluster.kind(ref.kind) is not None)
-        return all(self._cluster.get(ref) is None for ref in rest)
+
+        def exists(ref: ObjectRef) -> bool:
+            if ref in self._observed:
+                return bool(self._observed[ref].uid)
+            return self._cluster.kind(ref.kind) is not None and self._cluster.get(ref) is not None
+
+        refs = (item.ref for item in previous.items if not item.adopted)
+        return is_deleted(sorted(refs, key=lambda ref: ref not in self._observed), exists)
 
     def _has_moved(self, previous: Inventory) -> bool:
         location = chart_location(self._bundle.origin) if self._bundle.release is not None else ""
@@ -279,7 +282,7 @@ class Planner:
         brought = any(read_ref(body) == ObjectRef(NAMESPACE, "", name) for body in self._bundle.objects)
         if brought or not self._makes_namespace:
             return ()
-        ours = self._previous is not None and self._previous.made_namespace
+        ours = self.previous is not None and self.previous.made_namespace
         if not ours and self._exists(name) and self._marks.get(name) != self._bundle.name:
             return ()
         return (own_namespace(self._bundle),)
@@ -321,7 +324,7 @@ class Planner:
 
     def _read_ahead(self, entries: Sequence[_Entry]) -> None:
         """Read the objects of a set with one list for each kind with enough objects."""
-        if self._previous is None or self._mine.kind is not OwnerKind.APPLYSET:
+        if self.previous is None or self._mine.kind is not OwnerKind.APPLYSET:
             return
         counts = Counter(entry.ref.kind for entry in entries if entry.part is BundlePart.OBJECT)
         kinds = [kind for kind, count in counts.items() if count >= _WORTH_A_LIST]
@@ -384,7 +387,7 @@ class Planner:
                 return ApplyPreview(Action.SAME, live, reason="already exists; never changed")
         if is_deleted_when_done(entry.body) and self._has_run() and self._cluster.get(entry.ref) is None:
             return ApplyPreview(Action.SAME, None, reason="has run, and was deleted afterwards")
-        known, new, adopt = self._seen.get(entry.ref.key), self._previous is None, self._intent.adopt
+        known, new, adopt = self._seen.get(entry.ref.key), self.previous is None, self._intent.adopt
         return preview_apply(
             self._cluster, entry.body, self._mine, known=known, new=new, adopt=adopt, manager=self._manager
         )
@@ -400,12 +403,12 @@ class Planner:
 
     def _has_run(self) -> bool:
         """Return whether this bundle was completely installed."""
-        return self._previous is not None and not self._previous.first and not self._is_unfinished(self._previous)
+        return self.previous is not None and not self.previous.first and not self._is_unfinished(self.previous)
 
     def _adopted(self, ref: ObjectRef, preview: ApplyPreview) -> bool:
         if self._intent.adopt:
             return False
-        known = self._previous.item(ref) if self._previous is not None else None
+        known = self.previous.item(ref) if self.previous is not None else None
         if known is not None:
             return known.adopted
         return preview.live is not None and existed_before(preview.live, self._mine, self._manager)
@@ -419,7 +422,7 @@ class Planner:
 
         `coming` are the namespaces that the plan creates.
         """
-        previous = self._previous
+        previous = self.previous
         later = previous is not None and (previous.resource_created or not previous.first)
         if later or self._intent.policy is Policy.IGNORE:
             return []
