@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from kymatui.cli.main import main
 from kymatui.domain.kubernetes.object_meta import LABEL_MODULE_NAME, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.manifests import FINALIZER, FINALIZER_MODULE_CR, LABEL_FINALIZER
@@ -36,26 +35,13 @@ def kubeconfig() -> Iterator[Path]:
         yield running.kubeconfig
 
 
-@pytest.fixture(autouse=True)
-def environment(kubeconfig: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
-    monkeypatch.delenv("KYMATUI_READ_ONLY", raising=False)
-
-
-def printed(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
-    status = main(list(words))
-    output = capsys.readouterr()
-    return status, output.out, output.err
-
-
-def modules(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
-    _, out, _ = printed(capsys, "catalog", "-o", "json", "--context", "kcp", *words)
+def modules(run: Any, *words: str) -> dict[str, Any]:
+    _, out, _ = run("catalog", "-o", "json", "--context", "kcp", *words)
     return {module["name"]: module for module in json.loads(out)["modules"]}
 
 
-def test_modules_of_the_runtime_are_as_enabled_as_through_the_runtime(capsys: pytest.CaptureFixture[str]) -> None:
-    alone, through = modules(capsys), modules(capsys, "--remote", "a1")
+def test_modules_of_the_runtime_are_as_enabled_as_through_the_runtime(run: Any) -> None:
+    alone, through = modules(run), modules(run, "--remote", "a1")
     reported = [name for name, module in alone.items() if module["installed"]]
     assert len(reported) > 10
     assert {name: alone[name]["managed"] for name in reported} == {name: through[name]["managed"] for name in reported}
@@ -64,23 +50,23 @@ def test_modules_of_the_runtime_are_as_enabled_as_through_the_runtime(capsys: py
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_a_change_without_effect_names_the_command_that_has_one(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
-    status, _, err = printed(capsys, *verb.split(), "--yes", "--context", "kcp")
+def test_a_change_without_effect_names_the_command_that_has_one(verb: str, run: Any) -> None:
+    status, _, err = run(*verb.split(), "--yes", "--context", "kcp")
     assert (status, f"`kymatui {verb} --remote a1`" in err, "no changes made" in err) == (2, True, True), err
-    status, out, err = printed(capsys, *verb.split(), "--dry-run", "--context", "kcp", "--remote", "a1")
+    status, out, err = run(*verb.split(), "--dry-run", "--context", "kcp", "--remote", "a1")
     assert "run in another cluster" not in out + err
     assert "to change" in out + err or verb.startswith("delete"), out + err
 
 
-def test_finalizers_are_not_denied_where_the_runtime_is_not_read(capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, err = printed(capsys, "finalizers", "api-gateway", "--context", "kcp")
+def test_finalizers_are_not_denied_where_the_runtime_is_not_read(run: Any) -> None:
+    status, out, err = run("finalizers", "api-gateway", "--context", "kcp")
     assert (status, out, "`kymatui finalizers api-gateway --remote a1`" in err) == (2, "", True)
-    status, out, _ = printed(capsys, "finalizers", "api-gateway", "--context", "kcp", "--remote", "a1")
+    status, out, _ = run("finalizers", "api-gateway", "--context", "kcp", "--remote", "a1")
     assert (status, "deletion-hook" in out) == (0, True)
 
 
-def test_an_audit_misses_no_object_of_the_runtime(capsys: pytest.CaptureFixture[str]) -> None:
-    _, out, _ = printed(capsys, "audit", "-o", "json", "--context", "kcp")
+def test_an_audit_misses_no_object_of_the_runtime(run: Any) -> None:
+    _, out, _ = run("audit", "-o", "json", "--context", "kcp")
     rules = {finding["rule"] for finding in json.loads(out)["findings"]}
     assert "drift.unseen" in rules
     assert not {"drift.missing", "drift.fields"} & rules
@@ -106,35 +92,29 @@ def disabled_with_policy_ignore(kubeconfig: Path, module: str, *finalizers: str)
     return control, runtime, manifest
 
 
-def test_a_module_cr_that_lifecycle_manager_left_is_deleted_from_the_runtime(
-    kubeconfig: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_module_cr_that_lifecycle_manager_left_is_deleted_from_the_runtime(kubeconfig: Path, run: Any) -> None:
     """No Manifest is readable there, which would say that the policy is Ignore."""
     control, runtime, manifest = disabled_with_policy_ignore(kubeconfig, "istio", FINALIZER, LABEL_FINALIZER)
     advice = "Delete it to continue (`kymatui delete istio --cascade`)"
-    eventually(lambda: advice in printed(capsys, "module", "istio", "--context", "a1")[1], "it is blocked")
-    status, out, err = printed(capsys, "delete", "istio", "--yes", "--context", "a1")
+    eventually(lambda: advice in run("module", "istio", "--context", "a1")[1], "it is blocked")
+    status, out, err = run("delete", "istio", "--yes", "--context", "a1")
     assert (status, "deleted before the module: lifecycle-manager left it" in err, runtime.get(ISTIO) is None) == (
         2,
         True,
         False,
     ), out + err
-    status, out, err = printed(capsys, "delete", "istio", "--yes", "--cascade", "--no-backup", "--context", "a1")
+    status, out, err = run("delete", "istio", "--yes", "--cascade", "--no-backup", "--context", "a1")
     assert (status, runtime.get(ISTIO), control.get(manifest)) == (0, None, None), out + err
 
 
-def test_a_manifest_that_its_finalizer_holds_is_in_the_plan_and_ends_by_a_command(
-    kubeconfig: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_manifest_that_its_finalizer_holds_is_in_the_plan_and_ends_by_a_command(kubeconfig: Path, run: Any) -> None:
     control, _, manifest = disabled_with_policy_ignore(
         kubeconfig, "transparent-proxy", FINALIZER, LABEL_FINALIZER, FINALIZER_MODULE_CR
     )
     remove = f"kymatui finalizers transparent-proxy --object Manifest:{manifest.path} --remove {FINALIZER_MODULE_CR}"
     remote = ("--context", "kcp", "--remote", "a1")
     command = f"(`{remove} --remote a1`)"
-    eventually(
-        lambda: command in printed(capsys, "delete", "transparent-proxy", "--dry-run", *remote)[1], "it is planned"
-    )
+    eventually(lambda: command in run("delete", "transparent-proxy", "--dry-run", *remote)[1], "it is planned")
     words = [*remove.split()[1:], *remote[:2], "--remote", "a1", "--typed", manifest.path]
-    assert printed(capsys, *words)[0] == 0
+    assert run(*words)[0] == 0
     assert control.get(manifest) is None

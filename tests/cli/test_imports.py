@@ -44,7 +44,7 @@ NEEDLESS = {
 # How far a first connection is: one module and 2 KiB.
 # What a command waits for, in which context: 2 to 4 KiB.
 # Failed TLS handshakes in words, and drift without Deployments: 2 KiB. What blocks a deletion: 1 KiB.
-# What another tool deleted is told apart from what is broken: 4 KiB. Which tool installed a module: 2 KiB.
+# What another tool deleted is not what is broken: 4 KiB. Which tool installed a module: 2 KiB.
 # What only a runtime requests, in the view of its control plane: 1 KiB.
 # Helm releases in ConfigMaps, and what ends a pending one: 2 KiB.
 BUDGETS = {  # modules that are not of Python itself, and KiB of our source
