@@ -333,6 +333,10 @@ SUBCOMMAND_EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "kymatui operator uninstall --dry-run     # Kymas, modules and CRDs stay",
         "kymatui operator uninstall --delete-kymas --delete-crds --yes",
     ),
+    "operator handover": (
+        "kymatui operator handover --from lifecycle-manager --dry-run",
+        "kymatui operator handover --to lifecycle-manager --yes     # after `operator uninstall`, before it is started",
+    ),
     "operator crds": (
         "kymatui operator crds                    # for kubectl apply -f -",
         "kymatui operator crds --single-cluster -o json",

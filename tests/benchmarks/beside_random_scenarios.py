@@ -60,12 +60,16 @@ class ScenarioPair:
         self.replay, self.kcp, self.skr, self.registry, self.managers = replay, kcp, skr, registry, managers
         self.fixtures = replay.load(KLM / "fixtures.json.gz") if KLM is not None else {}
 
+    def surround(self, name: str) -> None:
+        """Create what a program needs before it starts."""
+        for body in self.managers[name].surroundings:
+            created(self.kcp, "/api/v1/namespaces/istio-system/secrets", body)
+
     @contextmanager
     def player(self, name: str, scenario: Json) -> Iterator[Any]:
         manager = self.managers[name]
         self.replay.reset(self.kcp, self.skr)
-        for body in manager.surroundings:
-            created(self.kcp, "/api/v1/namespaces/istio-system/secrets", body)
+        self.surround(name)
         player = self.replay.Player(self.kcp, self.skr, self.registry, manager.operator, self.fixtures)
         player.scenario, player.patience = scenario, 5
         try:

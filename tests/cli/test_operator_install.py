@@ -231,6 +231,34 @@ def test_a_cluster_of_lifecycle_manager_is_refused(cluster: KubeCluster, capsys:
     assert install("--yes") == 0
 
 
+def hand_over(way: str, *more: str) -> int:
+    return main(["operator", "handover", f"--{way}", "lifecycle-manager", *more])
+
+
+def test_a_handover_waits_for_the_end_of_the_other_one_and_names_what_it_cannot_reach(
+    cluster: KubeCluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert install("--yes") == 0
+    ref = put_kyma(cluster)
+    status = {"status": {"state": "Ready"}}
+    cluster.patch(ref, status, PatchKind.MERGE, manager="kymatui-operator", subresource="status")
+    assert hand_over("to", "--yes") == 2
+    assert "scale its Deployment to 0, first" in capsys.readouterr().err
+    cluster.patch(OPERATOR, {"spec": {"replicas": 0}}, PatchKind.MERGE)
+    before = cluster.get(ref)
+    assert hand_over("to", "--dry-run") == 3
+    printed = capsys.readouterr()
+    assert "control plane   1" in printed.out
+    assert "one             unknown: no Secret in kcp-system gives access" in printed.out
+    assert hand_over("to") == 2
+    assert cluster.get(ref) == before
+    assert hand_over("to", "--yes", "-o", "json") == 3
+    done = json.loads(capsys.readouterr().out)
+    assert (done["outcome"], done["clusters"][0]) == ("incomplete", {"kyma": "", "objects": [str(ref)]})
+    assert hand_over("from", "--yes") == 2
+    assert "lifecycle-manager wrote Kyma kcp-system/one" in capsys.readouterr().err
+
+
 def test_crds_of_another_tool_stay_as_they_are(cluster: KubeCluster, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["operator", "crds", "-o", "json"]) == 0
     for body in json.loads(capsys.readouterr().out)["items"]:

@@ -96,6 +96,14 @@ class RealManager:
             yield from ("--failure-base-delay=100ms", "--failure-max-delay=1s", "--module-upgrade-rollout-max-delay=1s")
 
 
+def stopped_manager() -> Json:
+    """Return the Deployment of a lifecycle-manager that is scaled to 0, as before a handover."""
+    body = workload("lifecycle-manager:1.20.4", name="klm-controller-manager")
+    body["metadata"]["namespace"] = HOME
+    body["spec"]["replicas"] = 0
+    return body
+
+
 def free_port() -> int:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

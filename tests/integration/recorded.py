@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -189,15 +189,22 @@ class RecordedPair:
     used: set[UsedPermission] = field(default_factory=set)
     played: set[str] = field(default_factory=set)
 
-    def play(self, name: str) -> None:
-        """Play a scenario; fail at the first step in which a cluster does not get into the recorded state."""
+    def play(self, name: str, pause: int = 0, paused: Callable[[], None] = lambda: None) -> None:
+        """Play a scenario; fail at the first step in which a cluster does not get into the recorded state.
+
+        Before the step `pause`, the operator is stopped for `paused`.
+        """
         self.player.scenario = self.scenarios[name]
         self.operator.stop()
         self.replay.reset(self.player.kcp, self.player.skr)
         self.faults.requests(forget=True)
         try:
             self.player.act({"do": "start"})
-            for step in self.player.scenario["steps"]:
+            for number, step in enumerate(self.player.scenario["steps"]):
+                if pause and number == pause:
+                    self.operator.stop()
+                    paused()
+                    self.player.act({"do": "start"})
                 self._play(step)
         finally:
             self.operator.stop()
@@ -209,6 +216,30 @@ class RecordedPair:
         _, answer = self.player.kcp.call("GET", f"/api/v1/namespaces/{HOME}/events")
         found: list[dict[str, Any]] = answer["items"]
         return [one for one in found if one["involvedObject"]["kind"] in ("Kyma", "Manifest")]
+
+    def writers(self) -> dict[tuple[str, str], set[tuple[str, str, str]]]:
+        """Return the field managers of both clusters by cluster and kind, each with operation and subresource.
+
+        Without those of Kubernetes and of the scenario itself.
+        """
+        replay, player = self.replay, self.player
+        versions = {
+            "kcp": {kind: version for version, kind in replay.KCP_KINDS},
+            "skr": {kind: version for version, kind in (*replay.SKR_GLOBAL, *replay.SKR_NAMESPACED)},
+        }
+        found: dict[tuple[str, str], set[tuple[str, str, str]]] = {}
+        for key in player.state():
+            where, kind, namespace, name = key.split("/", 3)
+            if kind not in versions[where]:
+                continue
+            cluster = player.by[where]
+            path = cluster.path(versions[where][kind], kind, namespace if namespace != "-" else None, name)
+            _, raw = cluster.call("GET", path)
+            for entry in raw["metadata"].get("managedFields") or []:
+                if not entry["manager"].startswith(("kube-", "unknown")):
+                    writer = (entry["manager"], entry["operation"], entry.get("subresource", ""))
+                    found.setdefault((where, kind), set()).add(writer)
+        return found
 
     def _operator_report(self) -> str:
         """Return whether the operator still runs, the end of its log, and what Kymas and Manifests report."""

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from kymatui.cli.main import main
 from kymatui.operator.installation.deployment import DeploymentOptions, operator_objects
-from tests.integration.recorded import HOME, KLM, RecordedPair, recorded_pair
+from tests.integration.real_lifecycle_manager import stopped_manager
+from tests.integration.recorded import HOME, KLM, RecordedPair, created, recorded_pair
 from tests.integration.used_permissions import granted_permissions
 
 SCENARIOS = (
@@ -77,6 +79,50 @@ def test_what_it_does_is_written_as_events_of_kyma_and_manifest(
         ("Manifest", "Warning", "ReconcileFailed"),
     } <= found
     assert {one["source"]["component"] for one in pair.events()} == {"kymatui-operator"}
+
+
+MODULE_KINDS = ("ConfigMap", "Deployment", "ServiceAccount", "ClusterRoleBinding")
+APPLIED = {("declarative.kyma-project.io/applier", "Apply", "")}
+LEFT = {
+    ("kcp", "Kyma"): {("lifecycle-manager", "Update", ""), ("lifecycle-manager", "Apply", "status")},
+    ("kcp", "Manifest"): {
+        *APPLIED,
+        ("declarative.kyma-project.io/applier", "Apply", "status"),
+        ("lifecycle-manager", "Update", ""),
+    },
+    ("skr", "Kyma"): {
+        ("kyma-sync-context", "Apply", ""),
+        ("lifecycle-manager", "Update", ""),
+        ("lifecycle-manager", "Update", "status"),
+    },
+    ("skr", "Namespace"): {("kyma-sync-context", "Apply", "")},
+    ("skr", "Alpha"): {("resource.kyma-project.io/finalizer", "Update", "")},
+    ("skr", "ModuleTemplate"): {("catalog-sync", "Apply", "")},
+    ("skr", "ModuleReleaseMeta"): {("catalog-sync", "Apply", "")},
+    **{("skr", kind): APPLIED for kind in MODULE_KINDS},
+}
+"""The field managers that the real one leaves on an enabled module, by cluster and kind. It has two more on a Manifest:
+each owns what the first of these owns as well."""
+
+
+@pytest.mark.parametrize("is_handed_back", [True, False])
+def test_lifecycle_manager_and_the_operator_take_over_what_the_other_one_wrote(
+    pair: RecordedPair, is_handed_back: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    kubeconfig = ("--kubeconfig", pair.player.kcp.file)
+    created(pair.player.kcp, f"/apis/apps/v1/namespaces/{HOME}/deployments", stopped_manager())
+
+    def hand_over() -> None:
+        assert main(["operator", "handover", "--to", "lifecycle-manager", "--yes", *kubeconfig]) == 0
+        writers = pair.writers()
+        assert {key: writers[key] for key in LEFT} == LEFT
+        if is_handed_back:
+            assert main(["operator", "handover", "--from", "lifecycle-manager", "--yes", *kubeconfig]) == 0
+
+    pair.play("upgrade-release-meta", 1, hand_over)
+    after = pair.writers()
+    assert [after["skr", kind] for kind in MODULE_KINDS] == [{("kymatui-operator", "Apply", "")}] * len(MODULE_KINDS)
 
 
 NOT_SEEN = {

@@ -78,15 +78,16 @@ def _handed(live: Object, manager: str, givers: frozenset[str]) -> list[Mapping[
         return []
     fields: dict[str, Any] = dict(base.get("fieldsV1") or {})
     for entry in taken:
-        fields = _united(fields, entry.get("fieldsV1") or {})
+        fields = united_fields(fields, entry.get("fieldsV1") or {})
     fields.pop(_STATUS, None)  # the next apply has no status and would remove it
     applied = {**base, "manager": manager, "operation": "Apply", "fieldsV1": fields}
     kept = [item for item in entries if item is not own and item not in taken]
     return [{"op": "replace", "path": "/metadata/managedFields", "value": [applied, *kept]}]
 
 
-def _united(fields: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    return {**fields, **{key: _united(fields.get(key) or {}, below) for key, below in other.items()}}
+def united_fields(fields: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of two entries of managedFields."""
+    return {**fields, **{key: united_fields(fields.get(key) or {}, below) for key, below in other.items()}}
 
 
 def _lacking(path: Path, fields: Mapping[str, Any], others: Iterable[Path]) -> Path:

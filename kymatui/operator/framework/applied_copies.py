@@ -17,6 +17,7 @@ from msgspec import Struct
 from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.cluster.ports import Cluster, Object
+from kymatui.engine.dryrun.controller_handover import apply_owned
 
 _WITH_STATUS: Final = frozenset({"CustomResourceDefinition", "Deployment", "Certificate"})
 """Kinds whose resourceVersion changes with their status, too."""
@@ -42,7 +43,7 @@ class AppliedCopies:
             known = self._known.setdefault(cluster, {}).get(ref)
         if live is not None and known == f"{digest} {_state(live)}":
             return False
-        applied = cluster.apply(body, manager=manager, force=True, cancel=cancel)
+        applied = apply_owned(cluster, body, cancel, manager)
         with self._lock:
             self._known.setdefault(cluster, {})[ref] = f"{digest} {_state(applied)}"
         return True

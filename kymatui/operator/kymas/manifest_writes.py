@@ -16,6 +16,7 @@ from kymatui.domain.modules.module_outcomes import Outcome
 from kymatui.domain.plans.kyma_manifest import needs_mandatory_update, needs_update
 from kymatui.engine.cluster.concurrency import attempt
 from kymatui.engine.cluster.ports import OPERATOR_CREATOR, OPERATOR_FIELD_MANAGER, Cluster, PatchKind
+from kymatui.engine.dryrun.controller_handover import apply_owned
 from kymatui.errors import KymatuiError, NotFoundError
 from kymatui.operator.kymas.kyma_context import MANIFEST, never_certain
 from kymatui.operator.kymas.module_planning import PlannedModule
@@ -86,7 +87,7 @@ class ManifestWrites:
         """
         marked = body if raw is None and not self._marks else with_marks(body, raw)
         manager = OPERATOR_CREATOR if raw is None else OPERATOR_FIELD_MANAGER
-        applied = self._home.apply(marked, manager=manager, force=True, cancel=self._cancel)
+        applied = apply_owned(self._home, marked, self._cancel, manager)
         if _is_marked_mandatory(body) or not _is_marked_mandatory(applied):
             return applied
         # lifecycle-manager leaves it, so that the module would go from all runtimes with its ModuleReleaseMeta

@@ -19,7 +19,8 @@ from kymatui.domain.kyma.states import State
 from kymatui.domain.modules.readiness import klm_manager_state
 from kymatui.domain.ownership import owning_manifest
 from kymatui.engine.cluster.kind_order import is_definition, is_namespace
-from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Clock, Cluster, Object
+from kymatui.engine.cluster.ports import Clock, Cluster, Object
+from kymatui.engine.dryrun.controller_handover import apply_owned
 from kymatui.errors import ConfigurationError, ConflictError, KymatuiError, RegistryError, SourceError
 from kymatui.operator.framework.applied_copies import AppliedModules
 from kymatui.operator.framework.controller import RequeueIntervals
@@ -304,7 +305,7 @@ class ModuleInstallation:
         live, failed = [], list[KymatuiError]()
         for body in target:
             try:
-                live.append(self._cluster.apply(body, manager=OPERATOR_FIELD_MANAGER, force=True, cancel=self._cancel))
+                live.append(apply_owned(self._cluster, body, self._cancel))
             except KymatuiError as error:
                 failed.append(error)
         if failed:
@@ -463,7 +464,7 @@ class ModuleDeletion:
     def _keep_applied(self, target: Sequence[Object]) -> bool:
         """Apply what stays; return whether the list of applied objects changed."""
         for body in target:
-            self._cluster.apply(body, manager=OPERATOR_FIELD_MANAGER, force=True, cancel=self._cancel)
+            apply_owned(self._cluster, body, self._cancel)
         self._status.synced = refs_of(target)
         if not differs(self._manifest.synced, self._status.synced):
             return False

@@ -12,6 +12,7 @@ from typing import Final
 
 from kymatui.cli.cluster_options import add_duration, add_option, add_options, fetch_options, read_duration
 from kymatui.cli.commands.program.operator import configure_fetching
+from kymatui.cli.commands.program.operator_handover import configure_handover, hand_over
 from kymatui.cli.commands.program.operator_install import (
     configure_install,
     configure_uninstall,
@@ -82,6 +83,11 @@ _ACTIONS: Final[Mapping[str, _Action]] = {
     "install": ("install the operator in a cluster", configure_install, install_operator),
     "upgrade": ("upgrade the operator in a cluster", configure_upgrade, upgrade_operator),
     "uninstall": ("delete the operator, keep Kymas and CRDs", configure_uninstall, uninstall_operator),
+    "handover": (
+        "let the operator continue what lifecycle-manager has installed, or the reverse",
+        configure_handover,
+        hand_over,
+    ),
     "manifests": (
         "print the objects that run the operator in a cluster; apply `operator crds` first",
         configure_manifests,
