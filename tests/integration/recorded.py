@@ -204,6 +204,7 @@ class RecordedPair:
                 if pause and number == pause:
                     self.operator.stop()
                     paused()
+                    self.faults.requests(forget=True)
                     self.player.act({"do": "start"})
                 self._play(step)
         finally:
