@@ -139,7 +139,8 @@ def lasting(source: GitSource, raw: Mapping[str, Any] | None) -> str:
     if source.tool is GitTool.HELM_RELEASE and spec.child("driftDetection").text("mode") != "enabled":
         return "until its next upgrade"
     interval = spec.text("interval")
-    return f"for at most {interval}, its interval" if interval else "until its next reconciliation"
+    until = f"for at most {interval}, its interval" if interval else "until its next reconciliation"
+    return f"{until}; a field that Git does not have stays"  # Flux applies on the server side, and names no others
 
 
 def repository_document(change: GitChange) -> dict[str, Any] | None:

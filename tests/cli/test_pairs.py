@@ -535,7 +535,10 @@ def test_a_kyma_of_git_is_edited_only_where_a_person_overrides_it(
     for command in (words, fleet_words):
         status, _, err = run(capsys, *command, "--yes", "--override-gitops")
         assert (status, policy()) == (0, "Ignore"), err
-        assert command is fleet_words or f"this lasts for at most 10m, its interval ({flux})" in err
+        assert (
+            command is fleet_words
+            or f"this lasts for at most 10m, its interval; a field that Git does not have stays ({flux})" in err
+        )
         assert run(capsys, "policy", "keda", was, *command[3:], "--yes", "--override-gitops")[0] == 0
 
 

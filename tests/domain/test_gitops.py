@@ -41,6 +41,7 @@ def test_what_applies_an_object_from_git_is_read_from_its_marks(
 
 KUSTOMIZATION, RELEASE, APPLICATION = GitTool
 UNKNOWN = "until it is applied again, when is unknown"
+STAYS = "a field that Git does not have stays"
 SYNC = "until the Application is synchronised"
 
 
@@ -48,12 +49,16 @@ SYNC = "until the Application is synchronised"
     ("tool", "spec", "until"),
     [
         (KUSTOMIZATION, None, UNKNOWN),
-        (KUSTOMIZATION, {"interval": "10m"}, "for at most 10m, its interval"),
-        (KUSTOMIZATION, {}, "until its next reconciliation"),
+        (KUSTOMIZATION, {"interval": "10m"}, f"for at most 10m, its interval; {STAYS}"),
+        (KUSTOMIZATION, {}, f"until its next reconciliation; {STAYS}"),
         (KUSTOMIZATION, {"interval": "10m", "suspend": True}, "until it is resumed: it is suspended"),
         (RELEASE, {"interval": "10m"}, "until its next upgrade"),
         (RELEASE, {"interval": "10m", "driftDetection": {"mode": "warn"}}, "until its next upgrade"),
-        (RELEASE, {"interval": "10m", "driftDetection": {"mode": "enabled"}}, "for at most 10m, its interval"),
+        (
+            RELEASE,
+            {"interval": "10m", "driftDetection": {"mode": "enabled"}},
+            f"for at most 10m, its interval; {STAYS}",
+        ),
         (RELEASE, {"suspend": True, "driftDetection": {"mode": "enabled"}}, "until it is resumed: it is suspended"),
         (APPLICATION, {}, SYNC),
         (APPLICATION, {"syncPolicy": {"syncOptions": []}}, SYNC),
