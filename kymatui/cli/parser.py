@@ -95,7 +95,7 @@ class _Parser(argparse.ArgumentParser):
             if action.option_strings and action.required:
                 value = formatter._format_args(action, formatter._get_default_metavar_for_optional(action))
                 options.append(f"{action.option_strings[-1]} {value}")
-            elif " " in str(action.metavar):
+            elif not action.option_strings and " " in str(action.metavar):
                 arguments.append(str(action.metavar))
             elif not action.option_strings:
                 arguments.append(formatter._format_args(action, formatter._get_default_metavar_for_positional(action)))

@@ -58,6 +58,7 @@ def test_help_has_a_purpose_and_two_to_four_examples(name: str) -> None:
     assert 2 <= len(lines) <= 4
     said = PARSERS[name].format_help().splitlines()
     assert said[0].startswith(f"usage: kymatui {name}")
+    assert "('" not in said[0], "a value of several words"
     assert said[2].endswith("."), "the purpose"
     assert said[3] == "", "in one line"
     assert said[-1 - len(lines) :] == ["examples:", *(f"  {line}" for line in lines)]
