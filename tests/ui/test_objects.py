@@ -128,13 +128,11 @@ async def test_a_line_that_is_no_object_opens_none() -> None:
         group = next(key for key in shown(app) if key.endswith("/ConfigMap."))
         table(app).move_to(group)
         await pilot.press("y")
-        await pilot.pause()
+        await until(pilot, lambda: [one.message for one in app._notifications] == ["this line has no object"])
         assert isinstance(app.screen, ModuleScreen)
-        assert [one.message for one in app._notifications] == ["this line has no object"]
         lines = len(shown(app))
         await pilot.press("enter")
-        await pilot.pause()
-        assert len(shown(app)) < lines
+        await until(pilot, lambda: len(shown(app)) < lines)
 
 
 @pytest.mark.parametrize(
