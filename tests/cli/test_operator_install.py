@@ -251,6 +251,7 @@ def test_a_handover_waits_for_the_end_of_the_other_one_and_names_what_it_cannot_
     assert "control plane   1" in printed.out
     assert "one             unknown: no Secret in kcp-system gives access" in printed.out
     assert hand_over("to") == 2
+    assert hand_over("to", "--yes", "--read-only") == 4
     assert cluster.get(ref) == before
     assert hand_over("to", "--yes", "-o", "json") == 3
     done = json.loads(capsys.readouterr().out)

@@ -17,7 +17,7 @@ from kymatui.domain.kyma.problems import Actor
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.ports import NAMESPACE, Cluster
 from kymatui.engine.dryrun.controller_handover import hand_fields_over, handed_entries
-from kymatui.errors import KymatuiError, RefusedError
+from kymatui.errors import CancelledError, KymatuiError, ReadOnlyError, RefusedError
 from kymatui.operator.catalogs.runtime_catalog import CRD, SYNCED_CRDS
 from kymatui.operator.framework.foreign_manager_guard import require_no_lifecycle_manager
 from kymatui.operator.framework.runtime_cache import RuntimeClusters
@@ -91,7 +91,10 @@ class ControllerHandover:
                 yield ref
 
     def carry_out(self, planned: Sequence[ClusterHandover]) -> list[ClusterHandover]:
-        """Hand over what was planned; return what failed. What is done stays, and a second time goes on."""
+        """Hand over what was planned; return what failed. What is done stays, and a second time continues.
+
+        Raises ReadOnlyError, CancelledError.
+        """
         return [item for item in run_for_each(planned, self._carry_out, self._cancel) if item.error is not None]
 
     def _carry_out(self, planned: ClusterHandover) -> ClusterHandover:
@@ -99,6 +102,8 @@ class ControllerHandover:
             cluster = self._runtime(planned.kyma) if planned.kyma else self._home
             for ref in planned.refs:
                 hand_fields_over(cluster, ref, self._to, home=not planned.kyma)
+        except (ReadOnlyError, CancelledError):
+            raise
         except KymatuiError as error:
             return ClusterHandover(planned.kyma, error=error)
         return planned
