@@ -110,6 +110,10 @@ class ListColumn(Column, Generic[T], frozen=True, kw_only=True):
         json = {layout.pop("key", name): read}
         return cls(name, title, width, cell=lambda row: Cell(sanitize(read(row)), tone), json=json, **layout)
 
+    def with_json(self, **keys: Callable[[T], Any]) -> Self:
+        """Return the column with further keys of the entry's document."""
+        return replace(self, json={**self.json, **keys})
+
     def is_named(self, name: str) -> bool:
         """Return whether a name is its title, also an earlier one, or the name that the configuration has for it."""
         return _plain(name) in map(_plain, (self.title, self.id, *self.also))

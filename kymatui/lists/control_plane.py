@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -12,7 +12,7 @@ from kymatui.domain.catalog.catalog_json import actor_json
 from kymatui.domain.fleet.maintenance import DowntimeUpgrade, Maintenance, UpgradeStatus
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.maintenance_windows import MaintenanceWindow
-from kymatui.domain.remote.catalog_sync import SyncEntry, SyncStatus
+from kymatui.domain.remote.catalog_sync import ChannelSync, SyncEntry, SyncStatus
 from kymatui.domain.remote.differences import ComparisonLine, LineArea, LineVerdict
 from kymatui.domain.remote.watcher_chains import ChainLink, LinkHealth, WatcherChain
 from kymatui.lists.catalog_cells import version_cell
@@ -44,14 +44,22 @@ def _sync_status(entry: SyncEntry) -> Cell:
     return Cell(f"{sign} {word}", tone, order=sync_order(entry), full=word)
 
 
+def _channel_json(channel: ChannelSync) -> dict[str, Any]:
+    return {
+        "channel": channel.channel,
+        "version": channel.version,
+        "wanted": channel.is_wanted,
+        "why": channel.why or None,
+    }
+
+
+_Sync = ListColumn[SyncEntry]
 SYNC_COLUMNS: Final = (
-    ListColumn[SyncEntry](
-        "standing", "STATUS", 19, cell=_sync_status, json={"standing": lambda entry: entry.standing.value}
-    ),
-    ListColumn[SyncEntry].of_value("kind", "KIND", 17, lambda entry: entry.ref.kind.kind, "muted", priority=3),
-    ListColumn[SyncEntry].of_value("name", "NAME", 16, lambda entry: entry.ref.name, flex=2, priority=2),
-    ListColumn[SyncEntry].of_text("module", "MODULE", 14, lambda entry: entry.module, tone="strong", flex=1),
-    ListColumn[SyncEntry](
+    _Sync("standing", "STATUS", 19, cell=_sync_status, json={"standing": lambda entry: entry.standing.value}),
+    _Sync.of_value("kind", "KIND", 17, lambda entry: entry.ref.kind.kind, "muted", priority=3),
+    _Sync.of_value("name", "NAME", 16, lambda entry: entry.ref.name, flex=2, priority=2),
+    _Sync.of_text("module", "MODULE", 14, lambda entry: entry.module, tone="strong", flex=1),
+    _Sync(
         "version",
         "VERSION",
         8,
@@ -60,25 +68,8 @@ SYNC_COLUMNS: Final = (
         cell=lambda entry: version_cell(entry.version),
         json={"version": lambda entry: entry.version or None},
     ),
-    ListColumn[SyncEntry](
-        "why",
-        "WHY",
-        16,
-        flex=5,
-        wraps=True,
-        cell=lambda entry: Cell(sanitize(entry.why)),
-        json={
-            "why": lambda entry: entry.why,
-            "channels": lambda entry: [
-                {
-                    "channel": channel.channel,
-                    "version": channel.version,
-                    "wanted": channel.is_wanted,
-                    "why": channel.why or None,
-                }
-                for channel in entry.channels
-            ],
-        },
+    _Sync.of_value("why", "WHY", 16, lambda entry: entry.why, flex=5, wraps=True).with_json(
+        channels=lambda entry: list(map(_channel_json, entry.channels))
     ),
 )
 
@@ -141,34 +132,33 @@ def _upgrade_status(entry: WindowEntry) -> Cell:
     return Cell("") if unknown is None else Cell(f"upgrades {unknown.gap}", "muted", full=str(unknown))
 
 
+_Window = ListColumn[WindowEntry]
 WINDOW_COLUMNS: Final = (
-    ListColumn[WindowEntry](
-        "runtime", "RUNTIME", 12, flex=2, cell=lambda entry: Cell(sanitize(entry.maintenance.ref.name), "strong")
-    ),
-    ListColumn[WindowEntry]("window", "NEXT WINDOW (UTC)", 27, cell=_window, also=("NEXT WINDOW",)),
-    ListColumn[WindowEntry]("in", "IN", 4, priority=2, right=True, cell=_until, wide=True),
-    ListColumn[WindowEntry](
+    _Window("runtime", "RUNTIME", 12, flex=2, cell=lambda entry: Cell(sanitize(entry.maintenance.ref.name), "strong")),
+    _Window("window", "NEXT WINDOW (UTC)", 27, cell=_window, also=("NEXT WINDOW",)),
+    _Window("in", "IN", 4, priority=2, right=True, cell=_until, wide=True),
+    _Window(
         "module",
         "MODULE",
         14,
         flex=1,
         cell=lambda entry: Cell(sanitize(entry.upgrade.module if entry.upgrade is not None else ""), "strong"),
     ),
-    ListColumn[WindowEntry](
+    _Window(
         "installed",
         "INSTALLED",
         9,
         priority=4,
         cell=lambda entry: version_cell(entry.upgrade.installed) if entry.upgrade is not None else Cell(""),
     ),
-    ListColumn[WindowEntry](
+    _Window(
         "offered",
         "OFFERED",
         9,
         priority=3,
         cell=lambda entry: version_cell(entry.upgrade.offered) if entry.upgrade is not None else Cell(""),
     ),
-    ListColumn[WindowEntry]("how", "STATUS", 18, flex=3, priority=1, cell=_upgrade_status),
+    _Window("how", "STATUS", 18, flex=3, priority=1, cell=_upgrade_status),
 )
 
 # Watchers
@@ -241,27 +231,16 @@ def _subject(line: ComparisonLine) -> Cell:
     return Cell(sanitize(text), "strong", full=sanitize(line.subject))
 
 
+_Comparison = ListColumn[ComparisonLine]
 COMPARISON_COLUMNS: Final = (
-    ListColumn[ComparisonLine](
-        "verdict", "VERDICT", 14, cell=_verdict, json={"verdict": lambda line: line.verdict.value}
-    ),
-    ListColumn[ComparisonLine].of_value("about", "ABOUT", 12, lambda line: line.area.value, "muted", priority=2),
-    ListColumn[ComparisonLine](
-        "subject", "SUBJECT", 12, flex=3, cell=_subject, json={"subject": lambda line: line.subject}
-    ),
-    ListColumn[ComparisonLine].of_value("field", "FIELD", 10, lambda line: line.field, flex=1),
-    ListColumn[ComparisonLine].of_text("control", "KCP", 10, lambda line: line.control, key="kcp", flex=3),
-    ListColumn[ComparisonLine].of_text("runtime", "SKR", 10, lambda line: line.runtime, key="skr", flex=3),
-    ListColumn[ComparisonLine](
-        "why", "WHY", cell=lambda line: Cell(sanitize(line.why)), json={"why": lambda line: line.why or None}
-    ),
-    ListColumn[ComparisonLine](
-        "actor",
-        "WHO ACTS",
-        cell=lambda line: Cell(line.actor.value),
-        json={
-            "actor": lambda line: actor_json(line.actor),
-            "whoActs": lambda line: actor_json(line.actor),  # deprecated: `actor`
-        },
-    ),
+    _Comparison("verdict", "VERDICT", 14, cell=_verdict, json={"verdict": lambda line: line.verdict.value}),
+    _Comparison.of_value("about", "ABOUT", 12, lambda line: line.area.value, "muted", priority=2),
+    _Comparison("subject", "SUBJECT", 12, flex=3, cell=_subject, json={"subject": lambda line: line.subject}),
+    _Comparison.of_value("field", "FIELD", 10, lambda line: line.field, flex=1),
+    _Comparison.of_text("control", "KCP", 10, lambda line: line.control, key="kcp", flex=3),
+    _Comparison.of_text("runtime", "SKR", 10, lambda line: line.runtime, key="skr", flex=3),
+    _Comparison.of_text("why", "WHY", 0, lambda line: line.why),
+    _Comparison.of_text("actor", "WHO ACTS", 0, lambda line: line.actor.value).with_json(
+        whoActs=lambda line: actor_json(line.actor)
+    ),  # deprecated: `actor`
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Any, Final
 
@@ -23,7 +23,7 @@ from kymatui.domain.versions.drift import DriftKind
 from kymatui.domain.versions.evidence import VersionSource
 from kymatui.domain.versions.messages import drift_words
 from kymatui.lists.catalog_cells import GAP_TONES, TONES
-from kymatui.lists.columns import ABSENT, SIGNS, Cell, ListColumn, natural_key, text_cell
+from kymatui.lists.columns import ABSENT, SIGNS, Cell, ListColumn, natural_key
 
 REPORTED: Final = VersionSource.REPORTED.value
 _NOT_READ: Final = UnknownFact(ListGap.UNKNOWN, (), "the runtime was not read; `kymatui module` reads it")
@@ -110,8 +110,9 @@ def _module_json(module: RuntimeModule, entry: RuntimeEntry) -> dict[str, Any]:
     }
 
 
+_Runtime = ListColumn[RuntimeEntry]
 RUNTIME_COLUMNS: Final = (
-    ListColumn[RuntimeEntry](
+    _Runtime(
         "name",
         "RUNTIME",
         13,
@@ -119,31 +120,15 @@ RUNTIME_COLUMNS: Final = (
         cell=lambda entry: Cell(sanitize(entry.runtime.name), "strong", short=sanitize(entry.short)),
         json={"name": lambda entry: entry.runtime.name, "namespace": lambda entry: entry.runtime.ref.namespace},
     ),
-    ListColumn[RuntimeEntry].of_text("shoot", "SHOOT", 10, lambda entry: entry.runtime.shoot, priority=8),
-    ListColumn[RuntimeEntry](
-        "region",
-        "REGION",
-        14,
-        priority=5,
-        cell=lambda entry: text_cell(entry.runtime.region),
-        json={
-            "region": lambda entry: entry.runtime.region or None,
-            "platformRegion": lambda entry: entry.runtime.platform_region or None,
-        },
+    _Runtime.of_text("shoot", "SHOOT", 10, lambda entry: entry.runtime.shoot, priority=8),
+    _Runtime.of_text("region", "REGION", 14, lambda entry: entry.runtime.region, priority=5).with_json(
+        platformRegion=lambda entry: entry.runtime.platform_region or None
     ),
-    ListColumn[RuntimeEntry](
-        "plan",
-        "PLAN",
-        6,
-        priority=6,
-        cell=lambda entry: text_cell(entry.runtime.plan),
-        json={
-            "plan": lambda entry: entry.runtime.plan or None,
-            "globalAccount": lambda entry: entry.runtime.account or None,
-        },
+    _Runtime.of_text("plan", "PLAN", 6, lambda entry: entry.runtime.plan, priority=6).with_json(
+        globalAccount=lambda entry: entry.runtime.account or None
     ),
-    ListColumn[RuntimeEntry].of_text("channel", "CHANNEL", 8, lambda entry: entry.runtime.channel, priority=4),
-    ListColumn[RuntimeEntry](
+    _Runtime.of_text("channel", "CHANNEL", 8, lambda entry: entry.runtime.channel, priority=4),
+    _Runtime(
         "state",
         "STATE",
         17,
@@ -154,7 +139,7 @@ RUNTIME_COLUMNS: Final = (
             "skipped": lambda entry: entry.runtime.skipped,
         },
     ),
-    ListColumn[RuntimeEntry](
+    _Runtime(
         "modules",
         "MODULES",
         7,
@@ -164,11 +149,9 @@ RUNTIME_COLUMNS: Final = (
         cell=lambda entry: Cell(str(len(entry.runtime.modules)), order=len(entry.runtime.modules)),
         json={"modules": lambda entry: [_module_json(module, entry) for module in entry.runtime.modules]},
     ),
-    ListColumn[RuntimeEntry](
-        "drift", "DRIFT", 5, priority=1, right=True, falls=True, cell=_drift, json={"problem": _problem}
-    ),
-    ListColumn[RuntimeEntry]("worst", "WORST MODULE", 14, flex=2, priority=1, cell=_worst),
-    ListColumn[RuntimeEntry](
+    _Runtime("drift", "DRIFT", 5, priority=1, right=True, falls=True, cell=_drift, json={"problem": _problem}),
+    _Runtime("worst", "WORST MODULE", 14, flex=2, priority=1, cell=_worst),
+    _Runtime(
         "age",
         "AGE",
         4,
@@ -176,7 +159,7 @@ RUNTIME_COLUMNS: Final = (
         right=True,
         cell=lambda entry: Cell("", "muted", -(entry.runtime.created or 0), since=entry.runtime.created),
     ),
-    ListColumn[RuntimeEntry](
+    _Runtime(
         "reason",
         "REASON",
         cell=lambda entry: Cell(sanitize(entry.why.text)),
@@ -187,15 +170,8 @@ RUNTIME_COLUMNS: Final = (
         },
         wide=True,
     ),
-    ListColumn[RuntimeEntry](
-        "actor",
-        "WHO ACTS",
-        cell=lambda entry: Cell(entry.why.actor.value),
-        json={
-            "actor": lambda entry: actor_json(entry.why.actor),
-            "unknown": lambda entry: _actor_unknown(entry.why.actor),
-        },
-        wide=True,
+    _Runtime.of_text("actor", "WHO ACTS", 0, lambda entry: entry.why.actor.value, wide=True).with_json(
+        unknown=lambda entry: _actor_unknown(entry.why.actor)
     ),
 )
 
@@ -229,14 +205,16 @@ def clusters_worst_first(clusters: Iterable[FleetCluster]) -> list[FleetCluster]
     return sorted(clusters, key=_worst_first)
 
 
-def _count_of(number: int | None, cluster: FleetCluster, tone: str = "") -> Cell:
-    if number is None or cluster.catalog is None:
-        return Cell(ABSENT, "muted")
-    return Cell(str(number), tone if number else "muted", order=number)
+def _cluster_count(
+    name: str, width: int, count: Callable[[FleetCluster], int | None], tone: str = "", **layout: Any
+) -> ListColumn[FleetCluster]:
+    def cell(cluster: FleetCluster) -> Cell:
+        number = count(cluster)
+        if number is None or cluster.catalog is None:
+            return Cell(ABSENT, "muted")
+        return Cell(str(number), tone if number else "muted", order=number)
 
-
-def _cluster_problems(cluster: FleetCluster) -> Cell:
-    return _count_of(cluster.problems, cluster, "warning")
+    return ListColumn(name, name.upper(), width, right=True, falls=True, cell=cell, **layout)
 
 
 def _behind(cluster: FleetCluster) -> Cell:
@@ -266,8 +244,9 @@ def _cluster_module(row: ModuleRow) -> dict[str, Any]:
     return {key: MODULE_FIELDS[key].read(row) for key in fields}
 
 
+_Cluster = ListColumn[FleetCluster]
 CLUSTER_COLUMNS: Final = (
-    ListColumn[FleetCluster](
+    _Cluster(
         "name",
         "CONTEXT",
         16,
@@ -276,21 +255,16 @@ CLUSTER_COLUMNS: Final = (
         json={"context": lambda cluster: cluster.context},
         help="the context of the kubeconfig",
     ),
-    ListColumn[FleetCluster](
+    _Cluster.of_text(
         "cluster",
         "CLUSTER",
         12,
+        lambda cluster: cluster.cluster,
         flex=2,
         priority=8,
-        cell=lambda cluster: text_cell(cluster.cluster),
-        json={
-            "cluster": lambda cluster: cluster.cluster or None,
-            "server": lambda cluster: cluster.server or None,
-            "readOnly": lambda cluster: cluster.read_only,
-        },
         help="its cluster in the kubeconfig",
-    ),
-    ListColumn[FleetCluster](
+    ).with_json(server=lambda cluster: cluster.server or None, readOnly=lambda cluster: cluster.read_only),
+    _Cluster(
         "state",
         "STATE",
         15,
@@ -301,40 +275,21 @@ CLUSTER_COLUMNS: Final = (
         },
         help="the worst state of its modules, or why it is not read",
     ),
-    ListColumn[FleetCluster](
-        "modules",
-        "MODULES",
-        7,
-        priority=5,
-        right=True,
-        falls=True,
-        cell=lambda cluster: _count_of(len(cluster.modules), cluster),
-        json={"modules": lambda cluster: list(map(_cluster_module, cluster.modules))},
-        help="modules that are installed or requested",
-    ),
-    ListColumn[FleetCluster](
+    _cluster_count(
+        "modules", 7, lambda cluster: len(cluster.modules), priority=5, help="modules that are installed or requested"
+    ).with_json(modules=lambda cluster: list(map(_cluster_module, cluster.modules))),
+    _cluster_count(
         "problems",
-        "PROBLEMS",
         8,
+        lambda cluster: cluster.problems,
+        "warning",
         priority=1,
-        right=True,
-        falls=True,
-        cell=_cluster_problems,
-        json={"problems": lambda cluster: cluster.problems},
         help="problems as its catalog counts them",
-    ),
-    ListColumn[FleetCluster](
-        "updates",
-        "UPDATES",
-        7,
-        priority=2,
-        right=True,
-        falls=True,
-        cell=lambda cluster: _count_of(len(cluster.updates), cluster, "warning"),
-        json={"updates": lambda cluster: [row.name for row in cluster.updates]},
-        help="modules that you can upgrade",
-    ),
-    ListColumn[FleetCluster](
+    ).with_json(problems=lambda cluster: cluster.problems),
+    _cluster_count(
+        "updates", 7, lambda cluster: len(cluster.updates), "warning", priority=2, help="modules that you can upgrade"
+    ).with_json(updates=lambda cluster: [row.name for row in cluster.updates]),
+    _Cluster(
         "worst",
         "WORST MODULE",
         14,
@@ -344,7 +299,7 @@ CLUSTER_COLUMNS: Final = (
         json={"worst": lambda cluster: cluster.worst.name if cluster.worst is not None else None},
         help="the module that is worst off",
     ),
-    ListColumn[FleetCluster](
+    _Cluster(
         "actor",
         "WHO ACTS",
         14,
@@ -354,7 +309,7 @@ CLUSTER_COLUMNS: Final = (
         json={"actor": lambda cluster: actor_json(cluster.actor)},
         help="who acts next on it",
     ),
-    ListColumn[FleetCluster](
+    _Cluster(
         "behind",
         "BEHIND",
         9,
@@ -370,7 +325,7 @@ CLUSTER_COLUMNS: Final = (
         },
         help="how far a module is behind its expected version at the most",
     ),
-    ListColumn[FleetCluster](
+    _Cluster(
         "seen",
         "SEEN",
         5,
@@ -380,16 +335,8 @@ CLUSTER_COLUMNS: Final = (
         json={"seen": lambda cluster: cluster.seen or None},
         help="when the cluster answered last",
     ),
-    ListColumn[FleetCluster](
-        "reason",
-        "REASON",
-        cell=lambda cluster: Cell(sanitize(cluster.why)),
-        json={
-            "reason": lambda cluster: cluster.why or None,
-            "hint": lambda cluster: cluster.hint or None,
-            "loginNeeded": lambda cluster: cluster.status is ClusterStatus.LOGIN,
-        },
-        wide=True,
+    _Cluster.of_text("reason", "REASON", 0, lambda cluster: cluster.why, wide=True).with_json(
+        hint=lambda cluster: cluster.hint or None, loginNeeded=lambda cluster: cluster.status is ClusterStatus.LOGIN
     ),
 )
 
