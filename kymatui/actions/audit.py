@@ -41,7 +41,6 @@ class AuditCluster(Cluster, Protocol):
 
     def get_metadata(self, ref: ObjectRef) -> Object | None:
         """Return the metadata of one object; None where it is not there."""
-        ...
 
 
 def inspect_modules(

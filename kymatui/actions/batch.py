@@ -131,18 +131,15 @@ class Renderer(RunRenderer[Plan, Result], Protocol[Plan, Result]):
 
     def review(self, items: Items[Plan, Result]) -> Items[Plan, Result]:
         """Return the items, those refused whose change needs an option of its own."""
-        ...
 
     def refuse(self, items: Items[Plan, Result]) -> KymatuiError:
         """Display what is refused; return the error that says why."""
-        ...
 
     def show(self, items: Items[Plan, Result], outcome: str) -> None:
         """Display a batch of which nothing is written, `planned` or `unchanged`. Raise what it leaves out."""
 
     def accept(self, items: Items[Plan, Result]) -> AbstractContextManager[BatchJob]:
         """Display the plan and ask for it; return its job. Raise RefusedError if it is not accepted."""
-        ...
 
     def end(self, items: Items[Plan, Result]) -> None:
         """Report the results. Raise what kept an item from its end."""

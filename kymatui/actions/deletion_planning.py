@@ -17,6 +17,7 @@ from kymatui.domain.ownership import Owner, OwnerKind
 from kymatui.domain.rights import RequiredPermission
 from kymatui.domain.snapshot.cluster_index import index_cluster
 from kymatui.engine.cluster.concurrency import WIDTH
+from kymatui.engine.cluster.ports import Cluster
 from kymatui.engine.cluster.request_scope import missing_permissions, note_permission, optional_requests
 from kymatui.engine.deletion.deletion_state import DeletionState, ManagedBy, ModuleCRHandling, NextStep
 from kymatui.engine.deletion.uninstall_plan import DeletionScope
@@ -24,7 +25,6 @@ from kymatui.engine.inventory.crd_holders import find_crd_holders
 
 if TYPE_CHECKING:
     from kymatui.actions.ports import DeletionPort
-    from kymatui.engine.cluster.ports import Cluster
 
 
 def plan_deletions(

@@ -6,12 +6,11 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from kymatui.domain.gitops import KINDS, lasting
+from kymatui.domain.gitops import KINDS, GitChange, GitSource, lasting
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.errors import KymatuiError
 
 if TYPE_CHECKING:
-    from kymatui.domain.gitops import GitChange, GitSource
     from kymatui.engine.cluster.ports import Cluster, Object
 
 

@@ -53,7 +53,6 @@ class LogSink(Protocol):
 
     def add(self, lines: Sequence[PodLogLine]) -> None:
         """Take lines of one container in their order; may block the thread of that container."""
-        ...
 
     def report(self, source: LogSource, status: LogStatus) -> None: ...
 

@@ -57,7 +57,6 @@ class DeletionPort(Protocol):
     @property
     def manifests_on(self) -> Cluster:
         """Return where Manifests are: the control plane, for a runtime behind one."""
-        ...
 
     @property
     def edits(self) -> KymaEdits: ...
@@ -73,19 +72,15 @@ class DeletionPort(Protocol):
         scope: DeletionScope = WHOLE,
     ) -> DeletionState:
         """Read where the deletion of a module is now. Raises RefusedError where no module has this name."""
-        ...
 
     def backup_path(self, module: str, moment: float) -> Path:
         """Return a new file for a backup made at `moment` (Unix seconds)."""
-        ...
 
     def backup(self, path: Path, state: DeletionState) -> SavedObjects:
         """Save what the deletion may delete. Raises ConfigurationError where the file cannot be written."""
-        ...
 
     def finish_backups(self, module: str) -> None:
         """Note that the deletion of a module has ended: a restore after a later one does not reach behind it."""
-        ...
 
 
 class SavedObjects(Protocol):
@@ -106,12 +101,9 @@ class BackupStore(Protocol):
 
     def backup_path(self, context: str, name: str, moment: float) -> Path:
         """Return a new file for a backup made at `moment` (Unix seconds)."""
-        ...
 
     def save_deletion(self, path: Path, state: DeletionState, cluster: Cluster, manifests_on: Cluster) -> SavedObjects:
         """Save what a deletion may delete. Raise ConfigurationError if the file cannot be written."""
-        ...
 
     def finish_backups(self, module: str, cluster: Cluster) -> None:
         """Note that the deletion of a module has ended."""
-        ...

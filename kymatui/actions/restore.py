@@ -31,12 +31,11 @@ from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.plans.backups import BackupInfo, DeletionBackups, group_by_deletion
-from kymatui.engine.cluster.ports import cluster_identity
+from kymatui.engine.cluster.ports import Cluster, cluster_identity
 from kymatui.errors import PartlyDoneError, RefusedError, UnknownNameError
 
 if TYPE_CHECKING:
     from kymatui.domain.catalog.rows import Catalog
-    from kymatui.engine.cluster.ports import Cluster
 
 
 _BACKUPS: Final = "backups"
@@ -51,15 +50,12 @@ class BackupFiles(Protocol):
 
     def read_heading(self, path: Path) -> BackupInfo:
         """Raise ConfigurationError if the file is unreadable."""
-        ...
 
     def read_backup(self, path: Path) -> list[Object]:
         """Raise ConfigurationError with file and line."""
-        ...
 
     def finish_backup(self, path: Path) -> None:
         """Note that what it was saved for has ended."""
-        ...
 
 
 class RestorationPlan(Struct, frozen=True):

@@ -17,13 +17,13 @@ from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.ownership import LABEL_PART_OF
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.kind_order import defined_kinds, install_waves, is_definition
+from kymatui.engine.cluster.ports import Cluster
 from kymatui.engine.jobs.job_progress import CREATION_WORDS, JobProgress
 from kymatui.engine.jobs.journal import NO_JOURNAL, Journal
 from kymatui.engine.jobs.run import USER_ACTION_SECONDS
 from kymatui.errors import CancelledError, ClusterError, ConflictError, ForbiddenError, InvalidError, NotFoundError
 
 if TYPE_CHECKING:
-    from kymatui.engine.cluster.ports import Cluster
     from kymatui.engine.plans.plan import FieldDiff
 
 Object = dict[str, Any]

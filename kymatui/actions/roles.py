@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from kymatui.domain.rights import GrantedRequest, Subject, role_manifests
+from kymatui.domain.rights import GrantedRequest, RequiredPermission, Subject, role_manifests
 from kymatui.engine.cluster.yaml_output import dump_yaml
 from kymatui.errors import NotFoundError
 
 if TYPE_CHECKING:
-    from kymatui.domain.rights import RequiredPermission
     from kymatui.engine.cluster.ports import Cluster
 
 ScopedRequest = tuple[str, GrantedRequest]

@@ -7,22 +7,19 @@ import subprocess
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from kymatui.actions.components.content_changes import layer_objects
+from kymatui.actions.components.stored_components import StoredComponent
 from kymatui.adapters.content.git_revisions import git_environment
 from kymatui.adapters.files.user_files import write_file
 from kymatui.domain.kubernetes.terminal_text import error_reason
+from kymatui.engine.cluster.ports import Object
+from kymatui.engine.sources.artifact_store import ContentStore
 from kymatui.errors import ConfigurationError
 from kymatui.ocm import check_content
 from kymatui.ocm.module_layers import local_digest
 from kymatui.publishing.module_component import GitCommit
-
-if TYPE_CHECKING:
-    from kymatui.actions.components.stored_components import StoredComponent
-    from kymatui.engine.cluster.ports import Object
-    from kymatui.engine.sources.artifact_store import ContentStore
-
 
 _CHUNK: Final = 1024 * 1024  # bytes in memory while a file is read
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
@@ -10,8 +11,6 @@ from msgspec.structs import replace
 from kymatui.sessions.cluster.completion_cache import CompletionNames, load_names, names_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from kymatui.sessions.cluster.session_options import SessionOptions
 
 _PATIENCE: Final = 0.8  # seconds, less than the second after which a shell gets no names

@@ -9,12 +9,14 @@ from contextlib import AbstractContextManager, closing, contextmanager, nullcont
 from typing import TYPE_CHECKING, Final
 
 from kymatui.domain.kubernetes.refs import split_name
+from kymatui.domain.kyma_edit.module_edit import ModuleEdit
 from kymatui.domain.plans.cluster_target import ALL_CONTEXTS, ClusterName, ClusterTarget
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.ports import cluster_identity
 from kymatui.errors import ConfigurationError, KymatuiError, ReadOnlyError, RefusedError, UnreachableError
 from kymatui.sessions.cluster.catalog_session import CatalogSession, open_session
 from kymatui.sessions.cluster.cluster_access import open_cluster
+from kymatui.sessions.cluster.session_options import SessionOptions
 from kymatui.sessions.context_reader import is_login_failure
 from kymatui.sessions.contexts import ContextEntry, options_of
 from kymatui.sessions.control_plane.campaign_fleet import begun_runtimes
@@ -22,8 +24,6 @@ from kymatui.sessions.control_plane.campaign_fleet import begun_runtimes
 if TYPE_CHECKING:
     from kymatui.actions.edits.campaign import ListedFleet
     from kymatui.actions.session import Session
-    from kymatui.domain.kyma_edit.module_edit import ModuleEdit
-    from kymatui.sessions.cluster.session_options import SessionOptions
 
 _LISTED: Final = 30.0  # seconds in which a context has to be listed
 

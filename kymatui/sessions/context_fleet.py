@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec.structs import replace
 
 from kymatui.adapters.kube.transport.heartbeat import HeartbeatTiming
+from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.adapters.kube.watch.projections import MetadataOnly
 from kymatui.adapters.kube.watch.watch_cache import ChangeBell
 from kymatui.adapters.kube.watch.watch_reader import WatchTiming
 from kymatui.domain.fleet.clusters import ClusterStatus, FleetCluster
 from kymatui.domain.fleet.fleet_tracker import MAX_CHANGES, FleetChange, FleetSnapshot, RuntimeKey, runtime_changes
+from kymatui.domain.fleet.runtimes import Runtime
 from kymatui.domain.kubernetes.backoff import Backoff
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.terminal_text import format_count
@@ -30,7 +32,7 @@ from kymatui.engine.cluster.logins import LOGINS
 from kymatui.errors import ConfigurationError, KymatuiError
 from kymatui.sessions.cluster.catalog_session import CatalogSession, open_session
 from kymatui.sessions.cluster.cluster_access import open_cluster
-from kymatui.sessions.cluster.session_options import RemoteOptions
+from kymatui.sessions.cluster.session_options import RemoteOptions, SessionOptions
 from kymatui.sessions.context_campaign import listed_contexts
 from kymatui.sessions.context_reader import (
     ContextReader,
@@ -45,9 +47,6 @@ from kymatui.sessions.feeds.feeds import KYMA_KINDS, RECORDS, Feeds, raise_gc_th
 
 if TYPE_CHECKING:
     from kymatui.actions.edits.campaign import ListedFleet
-    from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-    from kymatui.domain.fleet.runtimes import Runtime
-    from kymatui.sessions.cluster.session_options import SessionOptions
 
 _WATCHED: Final = (KYMA_KINDS[0], *KYMA_KINDS[2:], RECORDS[0])
 """Kymas, release metas, Manifests and kymatui's inventories: what a module's state or version changes with."""

@@ -12,15 +12,17 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from enum import Enum
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 from msgspec.structs import replace
 
 from kymatui.domain.catalog.catalog import build_catalog
+from kymatui.domain.catalog.rows import Catalog
 from kymatui.domain.fleet.clusters import ClusterStatus, FleetCluster, compact_catalog
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import read_meta
 from kymatui.domain.snapshot.missing_lists import is_awaited
+from kymatui.domain.snapshot.snapshots import Snapshot
 from kymatui.engine.cluster.logins import LOGINS
 from kymatui.errors import (
     ConfigurationError,
@@ -32,12 +34,8 @@ from kymatui.errors import (
     as_kymatui_error,
 )
 from kymatui.sessions.cluster.catalog_session import CatalogSession, open_session
+from kymatui.sessions.cluster.session_options import SessionOptions
 from kymatui.sessions.contexts import ContextEntry, options_of
-
-if TYPE_CHECKING:
-    from kymatui.domain.catalog.rows import Catalog
-    from kymatui.domain.snapshot.snapshots import Snapshot
-    from kymatui.sessions.cluster.session_options import SessionOptions
 
 R = TypeVar("R")
 _SLOTS: Final = 8  # contexts that are read in parallel, without those that are slow

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
 from kymatui.actions.edits.session_deletions import SessionDeletions, session_edits
 from kymatui.adapters.files import backups
+from kymatui.domain.snapshot.snapshots import ReadCache
+from kymatui.engine.cluster.ports import Cluster
 
 if TYPE_CHECKING:
-    from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
     from kymatui.actions.session import Session
-    from kymatui.domain.snapshot.snapshots import ReadCache
-    from kymatui.engine.cluster.ports import Cluster
 
 
 def edits_of(session: Session, cache: ReadCache | None = None) -> ClusterKymaEdits:

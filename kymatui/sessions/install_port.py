@@ -8,19 +8,17 @@ from functools import cached_property
 from threading import Event
 from typing import TYPE_CHECKING
 
-from kymatui.domain.snapshot.snapshots import ReadCache
+from kymatui.domain.snapshot.snapshots import ReadCache, Snapshot
+from kymatui.engine.cluster.ports import Cluster
 from kymatui.engine.cluster.read_once import read_once
-from kymatui.engine.jobs.run import SystemClock, begin
+from kymatui.engine.jobs.journal import Journal
+from kymatui.engine.jobs.run import Progress, Run, RunLimits, SystemClock, begin
 from kymatui.sessions.fetching import FetchOptions, LazyFetcher
 
 if TYPE_CHECKING:
     from kymatui.actions.modules.module_sources import ModuleSource
     from kymatui.actions.modules.signatures import SignatureOptions
     from kymatui.actions.session import Session
-    from kymatui.domain.snapshot.snapshots import Snapshot
-    from kymatui.engine.cluster.ports import Cluster
-    from kymatui.engine.jobs.journal import Journal
-    from kymatui.engine.jobs.run import Progress, Run, RunLimits
     from kymatui.engine.plans.plan import Plan
     from kymatui.engine.sources.artifact_store import ArtifactStore
     from kymatui.engine.sources.chart_source import LoadedChart

@@ -7,15 +7,12 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kymatui.errors import ConfigurationError
 from kymatui.own_files import own_folder, write_file
-from kymatui.settings.config_file import read_file
+from kymatui.settings.config_file import Settings, read_file
 from kymatui.settings.options_schema import OPTIONS, find_faults
-
-if TYPE_CHECKING:
-    from kymatui.settings.config_file import Settings
 
 _TABLES = ("keys", "contexts", "groups")
 

@@ -31,11 +31,13 @@ from kymatui.domain.fleet.campaigns import (
 from kymatui.domain.gitops import joined_changes
 from kymatui.domain.kubernetes.refs import split_name
 from kymatui.domain.kubernetes.terminal_text import format_count
-from kymatui.domain.plans.cluster_target import ClusterName
+from kymatui.domain.kyma_edit.module_edit import EditProposal, ModuleEdit
+from kymatui.domain.plans.cluster_target import ClusterName, ClusterTarget
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.jobs.job_progress import EDIT_WORDS, JobProgress
 from kymatui.engine.jobs.job_records import RUNTIME_STEP
 from kymatui.engine.jobs.journal import Journal, JournalMark
+from kymatui.engine.plans.plan import Plan
 from kymatui.errors import (
     CancelledError,
     ForbiddenError,
@@ -48,9 +50,6 @@ from kymatui.errors import (
 
 if TYPE_CHECKING:
     from kymatui.actions.session import Session
-    from kymatui.domain.kyma_edit.module_edit import EditProposal, ModuleEdit
-    from kymatui.domain.plans.cluster_target import ClusterTarget
-    from kymatui.engine.plans.plan import Plan
 
 
 class CampaignPort(Protocol):
@@ -62,20 +61,16 @@ class CampaignPort(Protocol):
     @property
     def home(self) -> ClusterName:
         """Return what journals name the fleet."""
-        ...
 
     @property
     def has_contexts(self) -> bool:
         """Return whether contexts take the place of runtimes."""
-        ...
 
     def name_runtime(self, runtime: str, session: Session) -> str:
         """Return what plans and journals name a runtime that is listed."""
-        ...
 
     def begun(self, cluster: ClusterName, toggle: ModuleEdit) -> frozenset[str]:
         """Return the runtimes that an earlier run of the same edit began, and did not see to the end."""
-        ...
 
     def open(self, runtime: str, on_change: Callable[[], None]) -> Session:
         """Return the session of a runtime, which is listed. Raise what keeps it from being."""

@@ -12,29 +12,28 @@ from typing import TYPE_CHECKING
 from kymatui.actions.edits.edit_watch import EditOutcome, EditWatch, StartedEdit
 from kymatui.actions.edits.uninstall import UninstallConsent, plan_uninstall, prepare_uninstalls, refuse_unplanned
 from kymatui.actions.plans import DeletionRequest, Uninstall, with_deleted
+from kymatui.actions.ports import DeletionPort
 from kymatui.domain.catalog.catalog import build_catalog
+from kymatui.domain.catalog.effects import Effect
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import read_meta, read_ref
-from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kubernetes.refs import ObjectKey, ObjectRef
 from kymatui.domain.kyma.module_templates import associated_kinds
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma_edit.edit_progress import EditProgress, track_edit, track_label_edit
 from kymatui.domain.kyma_edit.label_edit import LabelProposal, Labels, propose_labels
 from kymatui.domain.kyma_edit.module_edit import EditProposal, EditVerb, ModuleEdit, entry_change, propose_edit
+from kymatui.domain.remote.catalog_sync import SyncPlan
 from kymatui.domain.snapshot.cluster_index import index_cluster
 from kymatui.domain.snapshot.snapshots import FeedState, ReadCache
 from kymatui.engine.cluster.kyma_edit import carry_out, carry_out_labels, is_made
+from kymatui.engine.cluster.ports import Cluster
 from kymatui.engine.jobs.journal import NO_JOURNAL, Journal
+from kymatui.engine.jobs.run import Progress
 from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, RefusedError, UsageError
 
 if TYPE_CHECKING:
-    from kymatui.actions.ports import DeletionPort
     from kymatui.actions.session import Session
-    from kymatui.domain.catalog.effects import Effect
-    from kymatui.domain.kubernetes.refs import ObjectKey
-    from kymatui.domain.remote.catalog_sync import SyncPlan
-    from kymatui.engine.cluster.ports import Cluster
-    from kymatui.engine.jobs.run import Progress
 
 
 @contextmanager

@@ -10,13 +10,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kymatui.actions.modules.module_sources import find_installations
-from kymatui.domain.inventories import inventory_owner
+from kymatui.domain.inventories import Inventory, inventory_owner
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma_edit.module_edit import ModuleEdit
 from kymatui.domain.ownership import applying_keeper
 from kymatui.engine.cluster.concurrency import run_for_each
+from kymatui.engine.cluster.ports import Cluster
 from kymatui.engine.cluster.request_scope import optional_requests
 from kymatui.engine.inventory import ownership_marks
 from kymatui.engine.inventory.inventory_store import ApplySetStore
@@ -24,8 +25,6 @@ from kymatui.errors import CancelledError, ForbiddenError, KymatuiError
 
 if TYPE_CHECKING:
     from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
-    from kymatui.domain.inventories import Inventory
-    from kymatui.engine.cluster.ports import Cluster
 
 
 class HandoverResult(Struct, frozen=True):

@@ -12,19 +12,18 @@ from msgspec.structs import replace
 from kymatui.actions.batch import BatchItem, BatchJob, Verb, Work
 from kymatui.actions.edits.edit_watch import StartedEdit
 from kymatui.actions.edits.handover import awaits_handover, complete_handover
-from kymatui.domain.gitops import joined_changes
+from kymatui.domain.gitops import GitChanges, joined_changes
 from kymatui.domain.kyma_edit.label_edit import LabelProposal, Labels
 from kymatui.domain.kyma_edit.module_edit import EditProposal, EditVerb, ModuleEdit
 from kymatui.engine.jobs.job_progress import EDIT_WORDS, JobProgress
+from kymatui.engine.jobs.run import Progress
 from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, RefusedError
 
 if TYPE_CHECKING:
     from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
     from kymatui.actions.edits.uninstall import UninstallConsent
     from kymatui.actions.plans import Uninstall
-    from kymatui.domain.gitops import GitChanges
     from kymatui.domain.kyma_edit.edit_progress import EditProgress
-    from kymatui.engine.jobs.run import Progress
 
 
 class EditPlan(Struct, frozen=True):

@@ -36,11 +36,13 @@ from kymatui.domain.ownership import owning_manifest
 from kymatui.domain.plans.direct_install import unknown_lists
 from kymatui.domain.remote.catalog_sync import SyncPlan, plan_pair_sync
 from kymatui.domain.remote.kyma_sync import owner_kyma
+from kymatui.domain.remote.runtime_pair import RuntimePair
 from kymatui.domain.snapshot.cluster_index import CATALOG_FEEDS, CRD_FEED, ClusterIndex, index_cluster
 from kymatui.domain.snapshot.missing_lists import explain_missing, gap_of
-from kymatui.domain.snapshot.snapshots import ReadCache
+from kymatui.domain.snapshot.snapshots import Feed, ReadCache, Snapshot
 from kymatui.engine.cluster.concurrency import WIDTH
 from kymatui.engine.cluster.kind_order import is_definition
+from kymatui.engine.cluster.ports import Cluster
 from kymatui.engine.cluster.read_once import read_once
 from kymatui.engine.deletion.deletion_state import DeletionState, ManagedBy, ModuleCRHandling, requested
 from kymatui.engine.deletion.operator_deletion import with_operator_objects
@@ -57,9 +59,6 @@ from kymatui.errors import UnreachableError
 
 if TYPE_CHECKING:
     from kymatui.actions.session import Session
-    from kymatui.domain.remote.runtime_pair import RuntimePair
-    from kymatui.domain.snapshot.snapshots import Feed, Snapshot
-    from kymatui.engine.cluster.ports import Cluster
 
 
 _LISTED, _LOOK = 20.0, 0.1  # seconds for a runtime to reconnect; seconds between two checks

@@ -3,36 +3,30 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kymatui.actions.batch import BatchJob, Items, RunRenderer, run_items
-from kymatui.actions.edits.campaign import ClusterCampaign
+from kymatui.actions.edits.campaign import ClusterCampaign, ListedFleet
 from kymatui.actions.modules.install import Installation, InstallControls, InstallItem, plan_installs
 from kymatui.actions.modules.install_choices import InstallAction
-from kymatui.actions.modules.install_plan import read_catalog
-from kymatui.domain.fleet.campaigns import CampaignChange, CampaignOutcome, CampaignStep
+from kymatui.actions.modules.install_plan import InstallPort, read_catalog
+from kymatui.domain.fleet.campaigns import CampaignChange, CampaignOutcome, CampaignPace, CampaignStep
 from kymatui.domain.gitops import joined_changes
 from kymatui.domain.kubernetes.terminal_text import with_subject
 from kymatui.domain.plans.plan_preview import summarize_actions
 from kymatui.engine.apply.applier import ApplyOutcome
 from kymatui.engine.jobs.job_records import RUNTIME_STEP
-from kymatui.engine.jobs.journal import JournalMark
+from kymatui.engine.jobs.journal import Journal, JournalMark
 from kymatui.engine.jobs.run import USER_ACTION_SECONDS, RunLimits
 from kymatui.engine.plans.plan import Plan
 from kymatui.errors import CancelledError, ClusterError, KymatuiError, NotInstalledError, UnknownNameError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from kymatui.actions.edits.campaign import ListedFleet
-    from kymatui.actions.modules.install_plan import InstallPort
     from kymatui.actions.session import Session
-    from kymatui.domain.fleet.campaigns import CampaignPace
-    from kymatui.engine.jobs.journal import Journal
 
 
 UPGRADE: Final = "upgrade"

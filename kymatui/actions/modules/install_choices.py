@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -37,14 +37,12 @@ from kymatui.domain.kyma.versions import same_version, version_order
 from kymatui.domain.plans.cluster_management import detect_management
 from kymatui.domain.plans.direct_install import adoptable_row, install_refusals, is_lower_version
 from kymatui.domain.snapshot.cluster_index import index_cluster
+from kymatui.engine.bundles.bundle import Bundle
+from kymatui.engine.jobs.run import Progress
+from kymatui.engine.plans.plan import Plan
 from kymatui.errors import KymatuiError, RefusedError
 from kymatui.helm.charts.values import merge_maps
 from kymatui.json_input import read_json
-
-if TYPE_CHECKING:
-    from kymatui.engine.bundles.bundle import Bundle
-    from kymatui.engine.jobs.run import Progress
-    from kymatui.engine.plans.plan import Plan
 
 Object = dict[str, Any]
 Key = TypeVar("Key")

@@ -10,14 +10,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kymatui.domain.installed import deletion_command, install_command
-from kymatui.domain.inventories import inventory_name
+from kymatui.domain.inventories import Inventory, inventory_name
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.kubernetes.schema_forms import overrides
 from kymatui.domain.kyma.manifests import default_resource, default_resource_body
 from kymatui.errors import ConfigurationError, RefusedError
 
 if TYPE_CHECKING:
-    from kymatui.domain.inventories import Inventory
     from kymatui.domain.plans.direct_install import InstallChoice
     from kymatui.engine.bundles.bundle import Bundle
     from kymatui.engine.cluster.ports import Blobs, Cluster

@@ -9,8 +9,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kymatui.actions.components.template_component import embedded_descriptor
+from kymatui.domain.kyma.module_templates import ModuleTemplate
 from kymatui.domain.kyma.versions import same_version
 from kymatui.errors import ConfigurationError, UsageError
+from kymatui.ocm import ComponentDescriptor
 from kymatui.ocm.errors import SignatureError
 from kymatui.ocm.module_layers import repository
 from kymatui.ocm.signatures import Keys
@@ -18,14 +20,12 @@ from kymatui.ocm.signatures import Keys
 if TYPE_CHECKING:
     from kymatui.actions.components.signature_reader import SignatureReader
     from kymatui.actions.modules.module_sources import ModuleSource
-    from kymatui.domain.kyma.module_templates import ModuleTemplate
     from kymatui.domain.plans.direct_install import InstallChoice
     from kymatui.engine.bundles.bundle import Bundle
     from kymatui.engine.cluster.ports import Blobs
     from kymatui.engine.sources.artifact_store import ArtifactStore
     from kymatui.engine.sources.component_source import ModuleComponent, Trust
     from kymatui.engine.sources.render_target import RenderTarget
-    from kymatui.ocm import ComponentDescriptor
 
 
 class SignatureOptions(Struct, frozen=True):

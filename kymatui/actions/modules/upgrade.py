@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -12,14 +13,18 @@ from msgspec.structs import replace
 from kymatui.actions.modules.adopt import adoptable
 from kymatui.actions.modules.module_sources import ModuleSource, inventories
 from kymatui.domain.catalog.catalog import build_catalog
+from kymatui.domain.catalog.rows import ModuleRow
 from kymatui.domain.installed import deletion_command, is_deleted_elsewhere
-from kymatui.domain.inventories import KEY, OPERATOR, InventoryState, read_document
+from kymatui.domain.inventories import KEY, OPERATOR, Inventory, InventoryState, read_document
 from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kyma.template_index import TemplateIndex
 from kymatui.domain.kyma.versions import newest_above, parse_version, same_version
 from kymatui.domain.plans.cluster_management import detect_management
 from kymatui.domain.plans.direct_install import choose_template, install_refusals
 from kymatui.domain.snapshot.cluster_index import index_cluster
+from kymatui.domain.snapshot.snapshots import Snapshot
 from kymatui.engine.cluster.concurrency import run_for_each
+from kymatui.engine.cluster.ports import Blobs, Cluster
 from kymatui.engine.inventory.inventory_store import CONFIG_MAP, ApplySetStore
 from kymatui.engine.inventory.release_store import SECRET
 from kymatui.engine.sources.chart_lookup import chart_location
@@ -27,13 +32,6 @@ from kymatui.errors import ForbiddenError, KymatuiError, RefusedError
 from kymatui.helm.rendering.releases import record_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from kymatui.domain.catalog.rows import ModuleRow
-    from kymatui.domain.inventories import Inventory
-    from kymatui.domain.kyma.template_index import TemplateIndex
-    from kymatui.domain.snapshot.snapshots import Snapshot
-    from kymatui.engine.cluster.ports import Blobs, Cluster
     from kymatui.engine.sources.artifact_store import ArtifactStore
 
 _DEPLOYED, _UNINSTALLING = "deployed", "uninstalling"  # Helm's label `status` of a release Secret

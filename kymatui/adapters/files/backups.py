@@ -19,13 +19,12 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.plans.backups import BackupInfo
 from kymatui.engine.cluster.concurrency import run_for_each
-from kymatui.engine.cluster.ports import cluster_identity
+from kymatui.engine.cluster.ports import Cluster, cluster_identity
 from kymatui.errors import ConfigurationError
 from kymatui.helm.yaml.limits import LARGEST_TEXT, YamlBudget
 from kymatui.own_files import read_own
 
 if TYPE_CHECKING:
-    from kymatui.engine.cluster.ports import Cluster
     from kymatui.engine.deletion.deletion_state import DeletionState
     from kymatui.engine.plans.plan import Plan
 

@@ -18,13 +18,13 @@ from kymatui.cli.options.git_review import GitReview
 from kymatui.cli.options.recorded_jobs import recorded_job
 from kymatui.cli.output.plan_changes import plan_document
 from kymatui.cli.output.printing import print_message, print_text
+from kymatui.domain.plans.cluster_target import ClusterName
+from kymatui.engine.cluster.ports import Cluster
 from kymatui.errors import ForbiddenError, KymatuiError, RefusedError, UnknownNameError
 
 if TYPE_CHECKING:
     from kymatui.actions.session import Session
     from kymatui.cli.output.batch_view import BatchView
-    from kymatui.domain.plans.cluster_target import ClusterName
-    from kymatui.engine.cluster.ports import Cluster
 
 
 class CommandRenderer(Generic[Plan, Result]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,13 +19,10 @@ from kymatui.domain.kubernetes.terminal_text import sanitize, with_subject
 from kymatui.errors import ClusterError, ConfigurationError, KymatuiError, PartlyDoneError, UnknownNameError
 from kymatui.helm.yaml.reading import load_exactly
 from kymatui.lists.columns import Cell, ListColumn, natural_key
+from kymatui.sessions.cluster.catalog_session import CatalogSession
+from kymatui.sessions.cluster.session_options import SessionOptions
 from kymatui.sessions.context_reader import failed_cluster, read_contexts
-from kymatui.sessions.contexts import list_entries, select_entries
-
-if TYPE_CHECKING:
-    from kymatui.sessions.cluster.catalog_session import CatalogSession
-    from kymatui.sessions.cluster.session_options import SessionOptions
-    from kymatui.sessions.contexts import ContextEntry
+from kymatui.sessions.contexts import ContextEntry, list_entries, select_entries
 
 R = TypeVar("R")
 _WORK = 300.0

@@ -32,6 +32,9 @@ from kymatui.cli.output.printing import print_line, print_message
 from kymatui.cli.session_arguments import open_chosen
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.kyma.kymas import Policy
+from kymatui.domain.kyma.problems import Actor
+from kymatui.domain.plans.cluster_target import ClusterTarget
+from kymatui.engine.cluster.ports import Cluster
 from kymatui.errors import CancelledError
 from kymatui.settings.config_file import load_settings
 
@@ -41,9 +44,6 @@ if TYPE_CHECKING:
     from kymatui.actions.modules.signatures import SignatureOptions
     from kymatui.actions.session import Session
     from kymatui.domain.catalog.rows import Catalog
-    from kymatui.domain.kyma.problems import Actor
-    from kymatui.domain.plans.cluster_target import ClusterTarget
-    from kymatui.engine.cluster.ports import Cluster
     from kymatui.engine.deletion.deletion_state import DeletionState
     from kymatui.engine.jobs.run import Progress
 

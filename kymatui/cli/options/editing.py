@@ -14,18 +14,17 @@ from kymatui.cli.options.direct_install import LISTED, add_consent, no_changes_o
 from kymatui.cli.options.unknown_names import require_known, require_namespace
 from kymatui.cli.output.printing import print_line
 from kymatui.cli.session_arguments import is_remote, open_chosen
+from kymatui.domain.catalog.effects import Effect
 from kymatui.domain.kubernetes.terminal_text import with_subject
-from kymatui.domain.kyma_edit.module_edit import EditVerb
+from kymatui.domain.kyma_edit.module_edit import EditProposal, EditVerb, ModuleEdit
 from kymatui.domain.rights import role_hint
 from kymatui.errors import ForbiddenError, UnreachableError
 
 if TYPE_CHECKING:
     from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
     from kymatui.actions.session import Session
-    from kymatui.domain.catalog.effects import Effect
     from kymatui.domain.kyma_edit.edit_progress import EditProgress
     from kymatui.domain.kyma_edit.label_edit import LabelProposal
-    from kymatui.domain.kyma_edit.module_edit import EditProposal, ModuleEdit
 
 
 def add_editing(parser: argparse.ArgumentParser, *, remote: str) -> None:

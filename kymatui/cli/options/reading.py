@@ -19,6 +19,7 @@ from kymatui.cli.output.listing import ListPrinter
 from kymatui.cli.output.printing import print_message
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.snapshot.missing_lists import are_settled, is_awaited
+from kymatui.domain.snapshot.snapshots import Feed, Snapshot
 from kymatui.engine.cluster.logins import WaitLimit
 from kymatui.errors import KymatuiError, ServerError, UnreachableError
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from kymatui.actions.session import Session
     from kymatui.domain.catalog.rows import Catalog, ModuleRow
     from kymatui.domain.kyma.problems import Problem
-    from kymatui.domain.snapshot.snapshots import Feed, Snapshot
 
 _PAUSE = 0.2  # a burst of changes is printed once
 _LOOK = 0.5  # seconds until a list is looked at again

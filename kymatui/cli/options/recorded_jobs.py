@@ -7,25 +7,22 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 from kymatui.adapters.files.job_journals import open_job
 from kymatui.cli.options.chart_values import VALUE_OPTIONS, split_files
 from kymatui.cli.options.direct_install import cancellable
 from kymatui.cli.parser import build_parser
+from kymatui.domain.plans.cluster_target import ClusterName
 from kymatui.domain.plans.jobs import VALUES_LEFT_OUT, JobPurpose
+from kymatui.engine.jobs.job_records import JobRecord
+from kymatui.engine.jobs.open_job import OpenJob
 from kymatui.errors import RefusedError
-
-if TYPE_CHECKING:
-    import threading
-
-    from kymatui.domain.plans.cluster_target import ClusterName
-    from kymatui.engine.jobs.job_records import JobRecord
-    from kymatui.engine.jobs.open_job import OpenJob
 
 
 class OptionForm(Enum):

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 from kymatui import __version__
 from kymatui.cli.output.html_page import html_page, html_rows, html_text
+from kymatui.domain.audit.findings import AuditFinding
 from kymatui.domain.catalog.catalog_json import unknown_json
 from kymatui.domain.kubernetes.object_meta import format_time
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
@@ -16,7 +17,6 @@ from kymatui.lists.audit import FINDING_COLUMNS, FindingEntry
 from kymatui.lists.columns import row_document
 
 if TYPE_CHECKING:
-    from kymatui.domain.audit.findings import AuditFinding
     from kymatui.domain.audit.report import AuditReport
 
 Json = dict[str, Any]

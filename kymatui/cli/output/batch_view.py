@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Generic
+from typing import Any, Final, Generic
 
 from msgspec import Struct
 
@@ -15,10 +15,8 @@ from kymatui.actions.batch import BatchItem, Items, Plan, Result, Work
 from kymatui.cli.output.plan_changes import plan_text
 from kymatui.cli.output.printing import markdown, table
 from kymatui.domain.kubernetes.terminal_text import format_count, with_subject
+from kymatui.domain.plans.cluster_target import ClusterTarget
 from kymatui.errors import KymatuiError, PartlyDoneError, RefusedError
-
-if TYPE_CHECKING:
-    from kymatui.domain.plans.cluster_target import ClusterTarget
 
 CONTINUE: Final = "run the command again to continue; completed modules are skipped"
 WITHOUT_REFUSED: Final = "run the command again without the refused modules"

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.output.plan_changes import step_json, step_word
 from kymatui.cli.output.printing import markdown, paragraph, table
+from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.engine.jobs.job_progress import JobProgress, progress_document
 from kymatui.moments import format_duration
 
 if TYPE_CHECKING:
-    from kymatui.domain.kubernetes.refs import ObjectRef
     from kymatui.engine.deletion.deletion_state import DeletionState
     from kymatui.engine.inventory.managed_resources import ManagedObject
 

@@ -18,18 +18,15 @@ from kymatui.cli.output.plan_changes import (
 )
 from kymatui.cli.output.printing import print_text
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
+from kymatui.domain.plans.cluster_target import ClusterTarget
 from kymatui.errors import KymatuiError, PartlyDoneError, RefusedError
 
 if TYPE_CHECKING:
     from kymatui.actions.modules.install import InstallItem
     from kymatui.actions.modules.upgrade import SkippedUpgrade
-    from kymatui.domain.plans.cluster_target import ClusterTarget
     from kymatui.engine.apply.applier import ApplyOutcome
     from kymatui.engine.plans.plan import Plan, Step
 
-    _View = BatchView[Plan, ApplyOutcome]
-else:
-    _View = BatchView
 
 _MOST_KEPT = 3  # objects that the last line names; the others are counted
 _DONE = {"install": "installed", "upgrade": "upgraded", "adopt": "adopted"}
@@ -43,7 +40,7 @@ def print_plan(target: ClusterTarget, plan: Plan, form: str) -> None:
         print_text(plan_text(target, plan_summary([plan]), changes_text(plan, form), form))
 
 
-class InstallView(_View):
+class InstallView(BatchView["Plan", "ApplyOutcome"]):
     """Installations, upgrades or adoptions; `left_out` are modules that `--all` does not upgrade."""
 
     def __init__(

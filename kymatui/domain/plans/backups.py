@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from kymatui.domain.kubernetes.refs import ObjectKey
+from kymatui.domain.kubernetes.refs import ObjectKey, ObjectRef
 from kymatui.domain.plans.cluster_target import ClusterName
-
-if TYPE_CHECKING:
-    from kymatui.domain.kubernetes.refs import ObjectRef
 
 
 class BackupInfo(Struct, frozen=True):

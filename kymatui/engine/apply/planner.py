@@ -9,7 +9,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -63,6 +63,7 @@ from kymatui.engine.inventory.release_store import (
     refuse_pending,
     require_storable,
 )
+from kymatui.engine.jobs.run import Run
 from kymatui.engine.jobs.wait import is_deleted_when_done
 from kymatui.engine.plans.plan import (
     Action,
@@ -78,10 +79,6 @@ from kymatui.engine.plans.plan import (
 )
 from kymatui.engine.sources.chart_lookup import ChartLocation, chart_location
 from kymatui.errors import ConfigurationError, ForbiddenError, RefusedError
-
-if TYPE_CHECKING:
-    from kymatui.engine.jobs.run import Run
-
 
 LEASE = GroupVersionKind("coordination.k8s.io", "v1", "Lease")
 ANNOTATION_MADE_FOR: Final = "kymatui.io/made-for"

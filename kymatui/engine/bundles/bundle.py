@@ -5,21 +5,17 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from msgspec import Struct, field
 
 from kymatui.domain.inventories import LAYER, Origin
 from kymatui.domain.kubernetes.object_meta import read_ref
-from kymatui.domain.versions.version_diff import ChangeKind, field_changes
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.versions.version_diff import ChangeKind, ValueChange, field_changes
 from kymatui.engine.cluster.ports import Object
 from kymatui.errors import KymatuiError
 from kymatui.helm.rendering.manifests import Hook, sort_hooks
-
-if TYPE_CHECKING:
-    from kymatui.domain.kubernetes.refs import ObjectRef
-    from kymatui.domain.versions.version_diff import ValueChange
-
 
 HIDDEN: Final = "(hidden)"
 ALL: Final = ""

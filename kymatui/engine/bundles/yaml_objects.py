@@ -9,24 +9,20 @@ import os
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from kymatui.domain.inventories import Origin
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.engine.bundles.addresses import archive_url, content_digest, digest_of_files, redact_address
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.bundles.tar_archives import is_gzip, is_tar, read_tar
-from kymatui.engine.cluster.ports import Object
+from kymatui.engine.cluster.ports import Blobs, Object
 from kymatui.errors import SourceError
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.limits import LARGEST_TEXT, YamlBudget
 from kymatui.helm.yaml.node_reader import MissingValues
 from kymatui.helm.yaml.reading import documents
 from kymatui.json_input import levels_of
-
-if TYPE_CHECKING:
-    from kymatui.engine.cluster.ports import Blobs
-
 
 MOST_OBJECTS: Final = 20_000  # of one source of YAML
 DEEPEST_LISTS: Final = 8  # Lists in Lists, since each level recurses

@@ -87,7 +87,6 @@ class Writes(Protocol):
 
     def write(self, write: Write, *, cancel: threading.Event | None = None) -> Object:
         """Send the write and return the server's answer: the object, or a Status for one that is gone."""
-        ...
 
     def apply(
         self,
@@ -183,18 +182,15 @@ class Changes(Protocol):
 
         If the server does not allow a watch, it returns early and empty: read everything again.
         """
-        ...
 
     def known(self) -> frozenset[ObjectRef]:
         """Return the objects that exist, as far as they have been listed."""
-        ...
 
     def label_of(self, ref: ObjectRef) -> str | None:
         """Return the value of the followed label, "" without it; None for an unknown object.
 
         Deleted objects are known for a while.
         """
-        ...
 
     def close(self) -> None: ...
 
@@ -210,15 +206,12 @@ class Recording(Protocol):
 
     def wait_open(self, seconds: float, cancel: threading.Event | None = None) -> bool:
         """Return whether it misses nothing from now on; False after `seconds`, or where watching is not allowed."""
-        ...
 
     def drop_deleted(self) -> None:
         """Forget the objects that are deleted already."""
-        ...
 
     def wait_end(self, seconds: float) -> None:
         """Wait until the server ends the watches, as it does for a deleted CRD, at most `seconds`."""
-        ...
 
     def objects(self) -> Sequence[Object]: ...
 
@@ -230,7 +223,6 @@ class LogStream(Protocol):
 
     def chunks(self) -> Iterator[bytes]:
         """Yield the log until it ends, or until another thread calls `close`."""
-        ...
 
     def close(self) -> None: ...
 
@@ -246,31 +238,24 @@ class Cluster(Writes, Protocol):
 
     def version(self) -> str:
         """Return the server's version ("v1.34.2"), "" if unknown."""
-        ...
 
     def kind(self, gvk: GroupVersionKind) -> ServedKind | None:
         """Return the served kind or None; an unknown kind is looked up on the server again."""
-        ...
 
     def kinds(self, group: str, kind: str) -> Sequence[ServedKind]:
         """Return all served versions of a kind, the preferred one first."""
-        ...
 
     def all_kinds(self) -> Sequence[ServedKind]:
         """Return every kind in its preferred version."""
-        ...
 
     def unread_groups(self) -> Sequence[tuple[str, str]]:
         """Return groups and versions whose kinds could not be read and are missing from `all_kinds`."""
-        ...
 
     def forget_kinds(self) -> None:
         """Drop the cached kinds after CRDs have changed."""
-        ...
 
     def get(self, ref: ObjectRef, *, cancel: threading.Event | None = None) -> Object | None:
         """Return the object, None if it or its kind does not exist."""
-        ...
 
     def list(
         self,
@@ -285,34 +270,27 @@ class Cluster(Writes, Protocol):
 
         Only with `with_managed_fields` do the managed fields have field names.
         """
-        ...
 
     def open_log(self, query: LogQuery, *, cancel: threading.Event | None = None) -> LogStream:
         """Open the log of a container. Raises InvalidError if it has none yet, NotFoundError without the Pod."""
-        ...
 
     def follow(self, kinds: Iterable[tuple[GroupVersionKind, str]], label: str = "", *, edits: bool = False) -> Changes:
         """Watch objects of these kinds, each in a namespace or ("") in all, and one of their labels.
 
         With `edits`, a change of an object's status alone is not reported.
         """
-        ...
 
     def record(self, kinds: Iterable[GroupVersionKind]) -> Recording:
         """Record the objects of these kinds in all namespaces."""
-        ...
 
     def user(self) -> str:
         """Return the name of the user. Raises NotFoundError before Kubernetes 1.28."""
-        ...
 
     def allowed(self, verb: str, gvk: GroupVersionKind, namespace: str = "", name: str = "") -> bool:
         """Return whether the user has this permission, by access review."""
-        ...
 
     def may_write(self, namespaces: Iterable[str]) -> bool:
         """Return whether the user may write any object in one of the namespaces; True where that is unknown."""
-        ...
 
 
 class Backup(Protocol):
@@ -320,16 +298,13 @@ class Backup(Protocol):
 
     def holds(self, uid: str, resource_version: str) -> bool:
         """Return whether the object is saved in exactly this state."""
-        ...
 
     def save(self, body: Object) -> None:
         """Save the object in place of an earlier state."""
-        ...
 
     @property
     def message(self) -> str:
         """Return the number and location of the saved objects."""
-        ...
 
 
 class FetchedChart(Struct, frozen=True):
@@ -358,19 +333,15 @@ class Blobs(Protocol):
 
     def layer(self, repository: str, digest: str, *, insecure: bool = False) -> bytes:
         """Return a blob of a repository ("reg.example/modules/component"), verified by digest ("sha256:…")."""
-        ...
 
     def chart(self, reference: str, *, repository: str = "", version: str = "") -> FetchedChart:
         """Return a packed chart by `oci://…`, URL, or name in a repository; default is the newest stable."""
-        ...
 
     def chart_versions(self, reference: str, *, repository: str = "") -> tuple[str, ...]:
         """Return the versions of a chart in a registry (`oci://…`) or repository, unordered."""
-        ...
 
     def url(self, address: str) -> bytes:
         """Return the content at an `https://` address, limited in size and time."""
-        ...
 
 
 class Clock(Protocol):
@@ -378,11 +349,9 @@ class Clock(Protocol):
 
     def now(self) -> float:
         """Return the seconds since 1970."""
-        ...
 
     def sleep(self, seconds: float, cancel: threading.Event | None = None) -> None:
         """Sleep; return early once `cancel` is set."""
-        ...
 
 
 _SYSTEM: Final = ObjectRef(GroupVersionKind("", "v1", "Namespace"), "", "kube-system")

@@ -28,7 +28,6 @@ class WriteTerm(Protocol):
 
     def writing(self) -> AbstractContextManager[float]:
         """Enter a write; yield the seconds that it may take. Raises CancelledError once the term has ended."""
-        ...
 
 
 class RequestScope(Struct, frozen=True):

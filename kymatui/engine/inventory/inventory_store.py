@@ -31,27 +31,21 @@ class InventoryStore(Protocol):
 
     def read(self) -> Inventory | None:
         """Return the inventory, None if nothing is installed."""
-        ...
 
     def begin(self, inventory: Inventory, bundle: Bundle) -> Inventory:
         """Store the inventory before the first write of a bundle, so that all its objects can be found."""
-        ...
 
     def note(self, inventory: Inventory) -> Inventory:
         """Store the inventory during a run: completed hook, created default CR, started deletion."""
-        ...
 
     def finish(self, inventory: Inventory) -> Inventory:
         """Store the inventory of a completed run, with the remaining items."""
-        ...
 
     def fail(self, inventory: Inventory, reason: str) -> Inventory:
         """Store the failure of a run."""
-        ...
 
     def remove(self, inventory: Inventory) -> None:
         """Delete the inventory."""
-        ...
 
 
 class ApplySetStore:

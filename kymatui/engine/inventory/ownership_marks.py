@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from kymatui.domain.inventories import installation_owner
 from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, OPERATOR
+from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.ownership import (
     ANNOTATION_MANIFEST,
@@ -21,13 +22,8 @@ from kymatui.domain.ownership import (
     applying_keeper,
 )
 from kymatui.engine.bundles.bundle import Bundle
-from kymatui.engine.cluster.ports import FIELD_MANAGER, OPERATOR_FIELD_MANAGER, Object, PatchKind
+from kymatui.engine.cluster.ports import FIELD_MANAGER, OPERATOR_FIELD_MANAGER, Cluster, Object, PatchKind
 from kymatui.errors import ConflictError, InvalidError
-
-if TYPE_CHECKING:
-    from kymatui.domain.kubernetes.refs import ObjectRef
-    from kymatui.engine.cluster.ports import Cluster
-
 
 LABEL_APPLYSET: Final = "applyset.kubernetes.io/id"
 LABEL_HELM: Final = "app.kubernetes.io/managed-by"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Collection, Iterable, Iterator
 from enum import Enum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec import Struct
 
@@ -13,12 +13,9 @@ from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.plans.backups import summarize_names
 from kymatui.engine.cluster.kind_order import defined_kinds
-from kymatui.engine.cluster.ports import Object
+from kymatui.engine.cluster.ports import Object, Recording
 from kymatui.engine.jobs.run import Progress, Run
 from kymatui.errors import ConflictError, NotFoundError, PartlyDoneError
-
-if TYPE_CHECKING:
-    from kymatui.engine.cluster.ports import Recording
 
 
 class ObjectDeletion(Enum):

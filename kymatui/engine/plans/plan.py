@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
@@ -19,17 +19,12 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kubernetes.terminal_text import cut_text
 from kymatui.domain.kyma.kymas import Policy
 from kymatui.domain.rights import RequiredPermission
-from kymatui.domain.versions.version_diff import ChangeKind, field_changes
-from kymatui.engine.bundles.bundle import HIDDEN, Bundle
+from kymatui.domain.versions.version_diff import ChangeKind, ValueChange, field_changes
+from kymatui.engine.bundles.bundle import HIDDEN, Bundle, HiddenContent
 from kymatui.engine.cluster.ports import Object
 from kymatui.errors import ConfigurationError
 from kymatui.json_input import JsonInputError, read_json
 from kymatui.structs import resolved_type
-
-if TYPE_CHECKING:
-    from kymatui.domain.versions.version_diff import ValueChange
-    from kymatui.engine.bundles.bundle import HiddenContent
-
 
 # The permissions that a module gets: roles that it installs or binds.
 

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,7 +14,7 @@ from kymatui.domain.inventories import Origin
 from kymatui.engine.bundles.addresses import ARCHIVES, archive_url, digest_of_files, redact_address
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.bundles.tar_archives import read_tar, without_root
-from kymatui.engine.cluster.ports import Clock, Cluster
+from kymatui.engine.cluster.ports import Blobs, Clock, Cluster
 from kymatui.engine.inventory.release_store import read_inventory
 from kymatui.engine.sources.chart_lookup import Lookup, cluster_lookup, manifest_lookup
 from kymatui.errors import SourceError
@@ -23,10 +22,6 @@ from kymatui.helm.rendering.capabilities import KUBE_VERSION
 from kymatui.kustomize.model.file_tree import NAMES, ArchiveTree, FolderTree, KustomizationFolder
 from kymatui.kustomize.transformers.build import build
 from kymatui.structs import compare_by
-
-if TYPE_CHECKING:
-    from kymatui.engine.cluster.ports import Blobs
-
 
 ReleaseTargets = Callable[[str, str], "RenderTarget"]
 """A function that returns the target for a release, by name and namespace."""

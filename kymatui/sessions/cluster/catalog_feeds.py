@@ -8,8 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from kymatui.actions.operator_lease import LEASE as OPERATOR_LEASE
+from kymatui.adapters.kube.api.client import Client
 from kymatui.adapters.kube.objects.api_resource import ApiResource
 from kymatui.adapters.kube.watch.projections import MetadataOnly, Workload
+from kymatui.adapters.kube.watch.watch_cache import ChangeBell
 from kymatui.domain.installed import INVENTORIES, RecordedInstallation, read_installations
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kyma_keeper import Operator, is_keeper_unclear, read_operator
@@ -30,15 +32,13 @@ from kymatui.sessions.feeds.feeds import (
     KYMA_KINDS,
     KYMA_NAMESPACE,
     WATCHED_KINDS,
+    Feeds,
     WatchedKind,
     module_kinds,
 )
 
 if TYPE_CHECKING:
-    from kymatui.adapters.kube.api.client import Client
-    from kymatui.adapters.kube.watch.watch_cache import ChangeBell
     from kymatui.sessions.feeds.community_catalogs import CommunityCatalogs
-    from kymatui.sessions.feeds.feeds import Feeds
 
 
 _PROBE = 120.0

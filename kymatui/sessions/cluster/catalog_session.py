@@ -14,9 +14,13 @@ from kymatui.adapters.kube.api.discovery import Discovery, DiscoveryCache
 from kymatui.adapters.kube.auth.connection import Connection, connect
 from kymatui.adapters.kube.objects.api_resource import ApiResource
 from kymatui.adapters.kube.transport.transport import Transport
+from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.adapters.kube.watch.projections import EventFields
 from kymatui.adapters.kube.watch.watch_cache import ChangeBell
+from kymatui.adapters.kube.watch.watch_reader import WatchTiming
 from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kyma.maintenance_windows import ControllerSettings
+from kymatui.domain.plans.cluster_target import ClusterTarget
 from kymatui.domain.rights import role_hint
 from kymatui.domain.snapshot.cluster_index import INVENTORY_FEED, RELEASE_MAP_FEED
 from kymatui.domain.snapshot.missing_lists import are_settled, gap_of
@@ -40,11 +44,7 @@ from kymatui.sessions.feeds.feeds import (
 )
 
 if TYPE_CHECKING:
-    from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-    from kymatui.adapters.kube.watch.watch_reader import WatchTiming
     from kymatui.domain.fleet.fleet_tracker import RuntimeKey
-    from kymatui.domain.kyma.maintenance_windows import ControllerSettings
-    from kymatui.domain.plans.cluster_target import ClusterTarget
     from kymatui.domain.remote.watcher_chains import WatcherChain
 
 

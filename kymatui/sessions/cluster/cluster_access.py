@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from kymatui.adapters.kube.api.client import Client
 from kymatui.adapters.kube.api.discovery import Discovery, DiscoveryCache
@@ -15,11 +15,9 @@ from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.plans.cluster_target import ClusterTarget
 from kymatui.domain.snapshot.snapshots import Object
+from kymatui.engine.cluster.ports import Cluster
 from kymatui.errors import ClusterError, NotFoundError, UnknownNameError
 from kymatui.sessions.cluster.session_options import SessionOptions
-
-if TYPE_CHECKING:
-    from kymatui.engine.cluster.ports import Cluster
 
 
 def open_cluster(options: SessionOptions | None = None) -> KubeCluster:

@@ -11,19 +11,18 @@ from msgspec.structs import replace
 
 from kymatui.adapters.files.job_journals import job_records
 from kymatui.domain.kubernetes.refs import split_name
-from kymatui.domain.kyma_edit.module_edit import edit_options
+from kymatui.domain.kyma_edit.module_edit import ModuleEdit, edit_options
 from kymatui.domain.plans.cluster_target import ClusterName
 from kymatui.engine.cluster.ports import name_cluster
 from kymatui.engine.jobs.job_records import of_cluster, unfinished_runtimes
 from kymatui.errors import ConfigurationError, UnreachableError
 from kymatui.sessions.cluster.cluster_access import read_cluster_target
+from kymatui.sessions.cluster.session_options import RemoteOptions
 from kymatui.sessions.control_plane.pair_session import PairSession
 from kymatui.sessions.control_plane.shared_feeds import ControlPlane
 
 if TYPE_CHECKING:
     from kymatui.actions.session import Session
-    from kymatui.domain.kyma_edit.module_edit import ModuleEdit
-    from kymatui.sessions.cluster.session_options import RemoteOptions
 
 _LISTED: Final = 10.0  # seconds until one runtime has to be listed
 _CONTROL_LISTED: Final = 60.0  # seconds until the control plane has to be listed, with all its Kymas

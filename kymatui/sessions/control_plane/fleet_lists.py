@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kymatui.adapters.kube.api.client import Client
 from kymatui.domain.fleet.runtimes import Fleet, build_fleet
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind
@@ -16,12 +16,9 @@ from kymatui.domain.kyma.template_index import ReleaseMeta, read_release_meta
 from kymatui.domain.snapshot.missing_lists import ListGap, UnknownFact
 from kymatui.errors import ClusterError, ForbiddenError, NotFoundError
 from kymatui.sessions.cluster.cluster_access import open_cluster, require_namespace
+from kymatui.sessions.cluster.session_options import SessionOptions
 from kymatui.sessions.control_plane.runtime_completion import save_runtime_names
 from kymatui.sessions.feeds.feeds import KYMA_KINDS, OPERATOR, WatchedKind, raise_gc_thresholds
-
-if TYPE_CHECKING:
-    from kymatui.adapters.kube.api.client import Client
-    from kymatui.sessions.cluster.session_options import SessionOptions
 
 
 def read_fleet(options: SessionOptions, *, labels: str = "") -> tuple[str, Fleet, tuple[str, ...]]:

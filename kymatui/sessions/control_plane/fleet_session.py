@@ -5,31 +5,27 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from msgspec.structs import replace
 
+from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.adapters.kube.watch.projections import FleetKyma, FleetManifest
 from kymatui.adapters.kube.watch.watch_cache import ChangeBell
+from kymatui.adapters.kube.watch.watch_reader import WatchTiming
 from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, FleetTracker, RuntimeKey
 from kymatui.domain.fleet.manifest_summary import read_summary
-from kymatui.domain.fleet.runtimes import metas_by_module, read_runtime
+from kymatui.domain.fleet.runtimes import Runtime, metas_by_module, read_runtime
+from kymatui.domain.kubernetes.object_meta import MalformedObject
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
+from kymatui.domain.plans.cluster_target import ClusterTarget
 from kymatui.domain.snapshot.missing_lists import are_settled
-from kymatui.domain.snapshot.snapshots import Feed, FeedState
+from kymatui.domain.snapshot.snapshots import Feed, FeedState, Object
 from kymatui.errors import ForbiddenError, KymatuiError, NotFoundError, ServerError
 from kymatui.sessions.cluster.cluster_access import read_cluster_target
 from kymatui.sessions.control_plane.runtime_completion import save_runtime_names
 from kymatui.sessions.feeds.feed_director import FeedDirector
 from kymatui.sessions.feeds.feeds import KYMA_KINDS, Feeds, WatchedKind, raise_gc_thresholds
-
-if TYPE_CHECKING:
-    from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-    from kymatui.adapters.kube.watch.watch_reader import WatchTiming
-    from kymatui.domain.fleet.runtimes import Runtime
-    from kymatui.domain.kubernetes.object_meta import MalformedObject
-    from kymatui.domain.plans.cluster_target import ClusterTarget
-    from kymatui.domain.snapshot.snapshots import Object
 
 KYMAS, _, METAS, MANIFESTS = KYMA_KINDS
 _FIRST: Final = (KYMAS, METAS)

@@ -7,14 +7,20 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
+from kymatui.adapters.kube.objects.api_resource import ApiResource
+from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.adapters.kube.watch.projections import MetadataOnly
 from kymatui.domain.fleet.fleet_tracker import RuntimeKey
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.domain.kyma.maintenance_windows import ControllerSettings
+from kymatui.domain.remote.runtime_pair import RuntimePair
+from kymatui.domain.snapshot.snapshots import Snapshot
 from kymatui.engine.cluster.logins import WaitLimit
 from kymatui.errors import NotFoundError, UnknownNameError, UnreachableError, UsageError
 from kymatui.sessions.cluster.cluster_access import open_cluster, require_namespace
 from kymatui.sessions.cluster.controller_rules import read_controller_rules
+from kymatui.sessions.cluster.session_options import RemoteOptions
 from kymatui.sessions.control_plane.runtime_clients import owner_kyma
 from kymatui.sessions.control_plane.runtime_completion import save_pair_names
 from kymatui.sessions.control_plane.runtime_connector import CONNECT_SECONDS
@@ -22,12 +28,6 @@ from kymatui.sessions.control_plane.runtime_session import LOOK, RuntimeSession
 from kymatui.sessions.feeds.feeds import KYMA_KINDS
 
 if TYPE_CHECKING:
-    from kymatui.adapters.kube.objects.api_resource import ApiResource
-    from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-    from kymatui.domain.kyma.maintenance_windows import ControllerSettings
-    from kymatui.domain.remote.runtime_pair import RuntimePair
-    from kymatui.domain.snapshot.snapshots import Snapshot
-    from kymatui.sessions.cluster.session_options import RemoteOptions
     from kymatui.sessions.control_plane.shared_feeds import ControlPlane
 
 _KYMAS: Final = KYMA_KINDS[0]

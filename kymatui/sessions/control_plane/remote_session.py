@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
+from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+from kymatui.adapters.kube.watch.watch_reader import WatchTiming
 from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, RuntimeKey
 from kymatui.domain.remote.watcher_chains import WatcherChain, build_chains
 from kymatui.domain.snapshot.snapshots import FeedState, Object
@@ -26,8 +28,6 @@ from kymatui.sessions.feeds.feeds import KYMA_KINDS, Feeds
 
 if TYPE_CHECKING:
     from kymatui.actions.edits.campaign import ListedFleet
-    from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-    from kymatui.adapters.kube.watch.watch_reader import WatchTiming
 
 
 class RemoteSession(FleetSession):

@@ -12,12 +12,14 @@ from msgspec.structs import replace
 
 from kymatui.adapters.kube.api.client import Client
 from kymatui.adapters.kube.auth.secret_kubeconfig import connect_from_secret, require_unexpired
+from kymatui.adapters.kube.transport.request_guard import RequestGuard
 from kymatui.adapters.kube.transport.transport import Transport
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.adapters.kube.watch.remembering_cluster import RUNTIME_KINDS, RememberingCluster
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME
 from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.domain.kyma.manifests import Manifest
 from kymatui.domain.snapshot.runtime_access import (
     AccessSecretAmbiguous,
     AccessSecretMissing,
@@ -25,13 +27,11 @@ from kymatui.domain.snapshot.runtime_access import (
     RuntimeAccess,
     find_runtime_access,
 )
+from kymatui.engine.cluster.ports import Cluster
 from kymatui.errors import ConfigurationError, ForbiddenError
 from kymatui.sessions.feeds.feeds import KYMA_KINDS, KYMA_NAMESPACE
 
 if TYPE_CHECKING:
-    from kymatui.adapters.kube.transport.request_guard import RequestGuard
-    from kymatui.domain.kyma.manifests import Manifest
-    from kymatui.engine.cluster.ports import Cluster
     from kymatui.sessions.control_plane.runtime_guards import RuntimeGuards
 
 MAX_CLIENTS: Final = 64  # runtimes with an open client; the least recently used is closed

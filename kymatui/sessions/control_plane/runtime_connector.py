@@ -13,18 +13,18 @@ from kymatui.adapters.kube.api.client import Client
 from kymatui.adapters.kube.auth.connection import Connection, connect
 from kymatui.adapters.kube.auth.secret_kubeconfig import connect_from_secret, require_unexpired
 from kymatui.adapters.kube.transport.transport import Transport
+from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+from kymatui.adapters.kube.watch.watch_reader import WatchTiming
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.errors import CancelledError, ConfigurationError, ForbiddenError, UnreachableError
 from kymatui.sessions.cluster.catalog_session import CatalogSession
+from kymatui.sessions.cluster.session_options import SessionOptions
 from kymatui.sessions.control_plane.runtime_clients import owner_kyma, read_access_secret
 from kymatui.sessions.feeds.feeds import KYMA_KINDS
 
 if TYPE_CHECKING:
-    from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-    from kymatui.adapters.kube.watch.watch_reader import WatchTiming
     from kymatui.domain.fleet.fleet_tracker import RuntimeKey
-    from kymatui.sessions.cluster.session_options import SessionOptions
 
 CONNECT_SECONDS: Final = 10.0  # until a runtime counts as unreachable
 _MANIFESTS: Final = KYMA_KINDS[3]

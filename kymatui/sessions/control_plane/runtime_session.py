@@ -13,33 +13,32 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
+from kymatui.adapters.kube.api.client import Client
+from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.adapters.kube.watch.watch_cache import ChangeBell
+from kymatui.adapters.kube.watch.watch_reader import WatchTiming
 from kymatui.domain.fleet.fleet_tracker import RuntimeKey
 from kymatui.domain.kubernetes.backoff import Backoff
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME
+from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings
+from kymatui.domain.plans.cluster_target import ClusterTarget
 from kymatui.domain.remote.runtime_pair import RuntimePair, join_snapshots
 from kymatui.domain.remote.watcher_chains import WatcherChain, build_chains
 from kymatui.domain.snapshot.missing_lists import are_settled
 from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, Feed, FeedState, Object, Snapshot
 from kymatui.engine.cluster.logins import WaitLimit
 from kymatui.errors import KymatuiError, NotFoundError, UnreachableError, as_kymatui_error
+from kymatui.sessions.cluster.catalog_session import CatalogSession
 from kymatui.sessions.cluster.cluster_access import cluster_of, read_object, read_runtime_target
-from kymatui.sessions.cluster.controller_rules import read_configured_rules
+from kymatui.sessions.cluster.controller_rules import FoundRules, read_configured_rules
 from kymatui.sessions.cluster.session_options import SessionOptions
 from kymatui.sessions.control_plane.runtime_connector import CONNECT_SECONDS, RuntimeConnector
 from kymatui.sessions.control_plane.watcher_objects import read_control_side, read_runtime_side
 from kymatui.sessions.feeds.feeds import KYMA_KINDS, KYMA_NAMESPACE, Feeds, WatchedKind
 
 if TYPE_CHECKING:
-    from kymatui.adapters.kube.api.client import Client
-    from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-    from kymatui.adapters.kube.watch.watch_reader import WatchTiming
-    from kymatui.domain.kubernetes.refs import ObjectRef
-    from kymatui.domain.plans.cluster_target import ClusterTarget
-    from kymatui.sessions.cluster.catalog_session import CatalogSession
-    from kymatui.sessions.cluster.controller_rules import FoundRules
     from kymatui.sessions.control_plane.shared_feeds import ControlPlane, RuntimeShare
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from kymatui.domain.fleet.fleet_tracker import RuntimeKey
 from kymatui.domain.kubernetes.json_reader import JsonReader
@@ -16,10 +16,8 @@ from kymatui.domain.snapshot.snapshots import Feed, FeedState, Object
 from kymatui.errors import NotFoundError, UnreachableError
 from kymatui.sessions.cluster.cluster_access import open_cluster
 from kymatui.sessions.cluster.controller_rules import read_controller_rules
+from kymatui.sessions.cluster.session_options import SessionOptions
 from kymatui.sessions.feeds.feeds import KYMA_KINDS, Feeds
-
-if TYPE_CHECKING:
-    from kymatui.sessions.cluster.session_options import SessionOptions
 
 _KYMAS, _, _METAS, _MANIFESTS = KYMA_KINDS
 _NAMED: Final = 40

@@ -11,12 +11,12 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
 from kymatui.domain.remote.watcher_chains import ControlPlaneObjects, RuntimeObjects
 from kymatui.domain.remote.watcher_routes import TLS_SECRET, WEBHOOK
+from kymatui.domain.snapshot.snapshots import Object
 from kymatui.errors import ClusterError, NotFoundError
 from kymatui.sessions.feeds.feeds import WatchedKind
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-    from kymatui.domain.snapshot.snapshots import Object
 
 _ISTIO: Final = "networking.istio.io"
 _WATCHER = WatchedKind("watchers", OPERATOR, "Watcher", ("v1beta2", "v1beta1"))

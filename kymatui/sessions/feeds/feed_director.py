@@ -6,10 +6,12 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from kymatui.adapters.kube.api.discovery import Discovery
 from kymatui.adapters.kube.objects.api_resource import ApiResource
 from kymatui.adapters.kube.watch.projections import MetadataOnly, StatusOnly, Workload
+from kymatui.adapters.kube.watch.watch_cache import ChangeBell
 from kymatui.domain.kubernetes.backoff import Backoff
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.modules.readiness import unready_managers
@@ -22,16 +24,11 @@ from kymatui.sessions.feeds.feeds import (
     NAMESPACES,
     WATCHED_KINDS,
     WORKLOADS,
+    Feeds,
     FollowedKind,
     NamespaceFollower,
     namespaces,
 )
-
-if TYPE_CHECKING:
-    from kymatui.adapters.kube.api.discovery import Discovery
-    from kymatui.adapters.kube.watch.watch_cache import ChangeBell
-    from kymatui.sessions.feeds.feeds import Feeds
-
 
 _LOOK = 0.5
 _BACKOFF: Final = Backoff(0.5, 30.0)

@@ -6,25 +6,20 @@ import gc
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
+from kymatui.adapters.kube.api.client import Client
+from kymatui.adapters.kube.objects.api_resource import ApiResource
 from kymatui.adapters.kube.watch.watch import Watch
 from kymatui.adapters.kube.watch.watch_cache import NewestStore, RowStore, Store
 from kymatui.adapters.kube.watch.watch_reader import WatchSubject, WatchTiming
 from kymatui.domain.installed import INVENTORIES, RELEASES
-from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.snapshot.cluster_index import INVENTORY_FEED, RELEASE_FEED, RELEASE_MAP_FEED
-from kymatui.domain.snapshot.snapshots import Feed, FeedState, Object, namespaced_feed
-
-if TYPE_CHECKING:
-    from kymatui.adapters.kube.api.client import Client
-    from kymatui.adapters.kube.objects.api_resource import ApiResource
-    from kymatui.domain.kubernetes.refs import ObjectRef
-    from kymatui.domain.snapshot.snapshots import NamespacedKind
-    from kymatui.errors import KymatuiError
-
+from kymatui.domain.snapshot.snapshots import Feed, FeedState, NamespacedKind, Object, namespaced_feed
+from kymatui.errors import KymatuiError
 
 OPERATOR = "operator.kyma-project.io"
 KYMA_NAMESPACE = "kyma-system"

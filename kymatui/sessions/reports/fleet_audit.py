@@ -8,14 +8,16 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing, contextmanager, suppress
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kymatui.actions.audit import inspect_modules, is_access_error
+from kymatui.adapters.kube.objects.api_resource import ApiResource
+from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.adapters.kube.watch.projections import MetadataOnly
-from kymatui.domain.audit.findings import AuditFinding, AuditInput
+from kymatui.domain.audit.findings import AuditFinding, AuditInput, Inspection
 from kymatui.domain.audit.fleet_rules import (
     ACCESS,
     UNREACHABLE,
@@ -23,41 +25,34 @@ from kymatui.domain.audit.fleet_rules import (
     orphan_secret_finding,
     unreachable_finding,
 )
+from kymatui.domain.audit.ignores import IgnoreEntry
 from kymatui.domain.audit.kyma_rules import UNREAD
 from kymatui.domain.audit.kyma_rules import check as check_feeds
 from kymatui.domain.audit.leftover_rules import ignored_manifest_finding, orphan_manifest_finding
 from kymatui.domain.audit.report import AuditReport, audit_catalog, audit_runtime, findings_with_keeper, judge_findings
 from kymatui.domain.catalog.catalog import build_catalog
+from kymatui.domain.fleet.fleet_tracker import RuntimeKey
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, LABEL_MODULE_NAME, field_managers, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma.kyma_keeper import find_keeper
+from kymatui.domain.kyma.maintenance_windows import ControllerSettings
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.remote.runtime_pair import RuntimePair, join_snapshots
 from kymatui.domain.remote.watcher_chains import ControlPlaneObjects, build_chains
-from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
+from kymatui.domain.snapshot.snapshots import Feed, FeedState, Object, Snapshot
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER
 from kymatui.errors import CancelledError, ClusterError, KymatuiError, NotFoundError
+from kymatui.sessions.cluster.catalog_session import CatalogSession
 from kymatui.sessions.cluster.cluster_access import cluster_of, open_cluster, require_namespace
 from kymatui.sessions.cluster.controller_rules import read_controller_rules
+from kymatui.sessions.cluster.session_options import RemoteOptions, SessionOptions
 from kymatui.sessions.control_plane.fleet_lists import list_kind
 from kymatui.sessions.control_plane.pair_session import kyma_resource
 from kymatui.sessions.control_plane.runtime_connector import CONNECT_SECONDS, RuntimeConnector
 from kymatui.sessions.control_plane.watcher_objects import read_control_side, read_runtime_side
 from kymatui.sessions.feeds.feeds import KYMA_KINDS, WatchedKind, raise_gc_thresholds
-
-if TYPE_CHECKING:
-    from kymatui.adapters.kube.objects.api_resource import ApiResource
-    from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-    from kymatui.domain.audit.findings import Inspection
-    from kymatui.domain.audit.ignores import IgnoreEntry
-    from kymatui.domain.fleet.fleet_tracker import RuntimeKey
-    from kymatui.domain.kyma.maintenance_windows import ControllerSettings
-    from kymatui.domain.snapshot.snapshots import Object
-    from kymatui.sessions.cluster.catalog_session import CatalogSession
-    from kymatui.sessions.cluster.session_options import RemoteOptions, SessionOptions
-
 
 MAX_PARALLEL: Final = 8  # runtimes that are read at the same time
 _WAITING: Final = 2 * MAX_PARALLEL  # audits that are submitted ahead of their turn

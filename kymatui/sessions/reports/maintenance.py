@@ -4,29 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import closing
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.domain.fleet.maintenance import Maintenance, runtime_maintenance
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings
 from kymatui.domain.kyma.template_index import TemplateIndex, index_templates
-from kymatui.domain.remote.watcher_chains import build_chains
+from kymatui.domain.remote.watcher_chains import WatcherChain, build_chains
 from kymatui.domain.snapshot.missing_lists import ListGap, UnknownFact
 from kymatui.errors import ForbiddenError, NotFoundError
 from kymatui.sessions.cluster.cluster_access import open_cluster, require_namespace
 from kymatui.sessions.cluster.controller_rules import read_controller_rules
+from kymatui.sessions.cluster.session_options import RemoteOptions, SessionOptions
 from kymatui.sessions.control_plane.fleet_lists import list_kind
 from kymatui.sessions.control_plane.pair_session import find_runtime, open_pair
 from kymatui.sessions.control_plane.watcher_objects import read_control_side
 from kymatui.sessions.feeds.feeds import KYMA_KINDS, WatchedKind, raise_gc_thresholds
-
-if TYPE_CHECKING:
-    from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-    from kymatui.domain.remote.watcher_chains import WatcherChain
-    from kymatui.sessions.cluster.session_options import RemoteOptions, SessionOptions
-
 
 _KYMAS, _TEMPLATES, _METAS, _ = KYMA_KINDS
 

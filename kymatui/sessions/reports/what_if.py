@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -19,6 +18,8 @@ from kymatui.adapters.content.change_files import (
     require_fleet_name,
     write_fleet_file,
 )
+from kymatui.adapters.kube.api.client import Client
+from kymatui.domain.fleet.fleet_tracker import RuntimeKey
 from kymatui.domain.fleet.manifest_summary import ManifestSummary, group_summaries, read_summary
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kyma.kymas import KYMA_NAME, KYMA_NAMESPACE
@@ -31,18 +32,13 @@ from kymatui.domain.whatif.fleet_objects import (
     catalog_key,
     manifest_choice,
 )
+from kymatui.engine.cluster.ports import Cluster
 from kymatui.errors import ForbiddenError, InvalidError, NotFoundError, UnknownNameError, UsageError
 from kymatui.sessions.cluster.cluster_access import open_cluster, require_namespace
 from kymatui.sessions.cluster.controller_rules import read_configured_rules, read_controller_rules
+from kymatui.sessions.cluster.session_options import SessionOptions
 from kymatui.sessions.control_plane.fleet_lists import list_kind
 from kymatui.sessions.feeds.feeds import KYMA_KINDS, raise_gc_thresholds
-
-if TYPE_CHECKING:
-    from kymatui.adapters.kube.api.client import Client
-    from kymatui.domain.fleet.fleet_tracker import RuntimeKey
-    from kymatui.engine.cluster.ports import Cluster
-    from kymatui.sessions.cluster.session_options import SessionOptions
-
 
 __all__ = ["ChangeRequest", "change_stamp", "export_fleet", "read_change", "read_fleet_of", "single_cluster"]
 

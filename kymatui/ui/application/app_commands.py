@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from kymatui.actions.components.component_facts import registry_location
 from kymatui.domain.catalog.glossary import glossary_words
@@ -15,15 +14,12 @@ from kymatui.ui.application.module_commands import commands as acting
 from kymatui.ui.application.module_commands import target_modules
 from kymatui.ui.flows.context_switch import ALL_NAMESPACES, PREVIOUS
 from kymatui.ui.flows.context_switch import USAGE as CONTEXT_USAGE
-from kymatui.ui.flows.flow_app import switch_view
+from kymatui.ui.flows.flow_app import FlowApp, switch_view
 from kymatui.ui.navigation.command_table import ScreenCommand, unknown_name
 from kymatui.ui.navigation.history import COMPONENT, CONTEXTS, LOGS, OtherView, ScreenStep, ViewKind
 from kymatui.ui.terminal.file_saving import save_file
 from kymatui.ui.terminal.themes import THEMES
 from kymatui.ui.viewmodels.sorting import SortOrder
-
-if TYPE_CHECKING:
-    from kymatui.ui.flows.flow_app import FlowApp
 
 TABS = ("overview", "resources", "checks", "versions", "events", "yaml", "history")
 

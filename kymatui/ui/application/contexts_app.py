@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from kymatui.adapters.files.context_memory import FLEET_OF_CONTEXTS, ContextMemory
+from kymatui.domain.fleet.fleet_tracker import RuntimeKey
 from kymatui.domain.snapshot.snapshots import FeedState
 from kymatui.settings.options_schema import ACCENTS
 from kymatui.ui.application.fleet_app import ANYWHERE, AT_RUNTIME, FleetApp
 from kymatui.ui.application.kymatui_app import KymatuiApp
+from kymatui.ui.connection.cluster_link import ClusterConnection
 from kymatui.ui.connection.cluster_view import ClusterView
 from kymatui.ui.connection.fleet_view import ContextsView, RuntimeViews
 from kymatui.ui.connection.mailbox import Mailbox
@@ -23,9 +25,7 @@ from kymatui.ui.presenters.fleet.runtime_rows import count_contexts
 from kymatui.ui.widgets.top_line import FrameFacts
 
 if TYPE_CHECKING:
-    from kymatui.domain.fleet.fleet_tracker import RuntimeKey
     from kymatui.sessions.context_fleet import ContextFleet
-    from kymatui.ui.connection.cluster_link import ClusterConnection
 
 _REPLACED = frozenset({*AT_RUNTIME, *ANYWHERE, WHATIF, "runtime", "ns", "ctx", "modules"})
 """Commands of a control plane, and of one context."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from shlex import quote
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -13,6 +12,7 @@ from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
+from kymatui.ui.flows.flow_app import FlowApp
 from kymatui.ui.navigation.command_table import ScreenCommand, unknown_name
 from kymatui.ui.presenters.catalog.problem_rows import problem_of
 from kymatui.ui.presenters.module.yaml_documents import as_yaml
@@ -26,11 +26,7 @@ from kymatui.ui.terminal.file_saving import copy_text
 from kymatui.ui.viewmodels.display_text import ChoiceOption, Question
 from kymatui.ui.viewmodels.row_list import EMPTY
 from kymatui.ui.viewmodels.table_export import export_table
-
-if TYPE_CHECKING:
-    from kymatui.ui.flows.flow_app import FlowApp
-    from kymatui.ui.widgets.live_table import LiveTable
-
+from kymatui.ui.widgets.live_table import LiveTable
 
 FORMS = ("name", "kubectl", "path", "yaml", "line", "table")
 _LABELS = {

@@ -14,8 +14,9 @@ from msgspec.structs import replace
 from kymatui.domain.kubernetes.refs import split_name
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.snapshot.cluster_index import KYMA_FEED
-from kymatui.domain.snapshot.snapshots import FeedState
+from kymatui.domain.snapshot.snapshots import Feed, FeedState
 from kymatui.ui.application.kymatui_app import KymatuiApp
+from kymatui.ui.connection.cluster_link import ClusterConnection
 from kymatui.ui.connection.cluster_view import ClusterView
 from kymatui.ui.connection.connection_status import OUT_OF_DATE, connection_banner
 from kymatui.ui.connection.fleet_view import FleetReading, FleetSource, FleetView, RuntimeViews
@@ -29,8 +30,6 @@ from kymatui.ui.widgets.top_line import FrameFacts
 
 if TYPE_CHECKING:
     from kymatui.domain.fleet.fleet_tracker import RuntimeKey
-    from kymatui.domain.snapshot.snapshots import Feed
-    from kymatui.ui.connection.cluster_link import ClusterConnection
 
 
 FLEET = ScreenStep("fleet")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -17,7 +17,7 @@ from kymatui.errors import nearest_names
 from kymatui.ui.flows import manifest
 from kymatui.ui.flows.deletion import start_deletion
 from kymatui.ui.flows.direct_install import adopt, install, start_install, upgrade, upgrade_all
-from kymatui.ui.flows.flow_app import why_no_plan
+from kymatui.ui.flows.flow_app import FlowApp, why_no_plan
 from kymatui.ui.flows.kyma_edit import OWN, SAME, edit_modules
 from kymatui.ui.flows.module_actions import Flow, open_action_menu, open_link, run_label_command
 from kymatui.ui.flows.object_edit import KYMA, edit_object
@@ -25,9 +25,6 @@ from kymatui.ui.flows.restore import run_restore_command
 from kymatui.ui.flows.resume import resume_job
 from kymatui.ui.navigation.command_table import ScreenCommand, unknown_name
 from kymatui.ui.screens.module_action_screen import ModuleActionScreen
-
-if TYPE_CHECKING:
-    from kymatui.ui.flows.flow_app import FlowApp
 
 _HELP = {
     EditVerb.ENABLE: ("enable modules in the Kyma", "enable NAME… [CHANNEL]"),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from kymatui.ui.base.framed_screen import FramedScreen
 from kymatui.ui.navigation.history import (
     COMPONENT,
     CONTENT,
@@ -21,9 +22,6 @@ from kymatui.ui.navigation.key_help import KeyScope, key_scope
 from kymatui.ui.panes.catalog_pane import CatalogPane
 from kymatui.ui.screens.catalog_screen import CatalogScreen
 from kymatui.ui.widgets.live_table import LiveTable
-
-if TYPE_CHECKING:
-    from kymatui.ui.base.framed_screen import FramedScreen
 
 HOME = ScreenStep("modules")
 _LIST_KINDS = ("channels", "problems", "changes", CONTEXTS, "glossary")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -16,10 +16,7 @@ from kymatui.ui.terminal.plain_widgets import Static
 from kymatui.ui.viewmodels.display_text import Fact
 from kymatui.ui.widgets.document import TextScroll
 from kymatui.ui.widgets.fact_list import Facts
-from kymatui.ui.widgets.prompt import Prompt
-
-if TYPE_CHECKING:
-    from kymatui.ui.widgets.prompt import Mode
+from kymatui.ui.widgets.prompt import Mode, Prompt
 
 _COMMANDS = "Commands (type : first)"
 

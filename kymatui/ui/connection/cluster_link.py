@@ -14,15 +14,14 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 from msgspec import Struct
 
 from kymatui.actions.session import Session
-from kymatui.domain.snapshot.snapshots import FeedState
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.snapshot.snapshots import FeedState, Snapshot
 from kymatui.errors import DefectError, KymatuiError
 from kymatui.ui.connection.mailbox import Mailbox, MailSlot
 
 if TYPE_CHECKING:
     from kymatui.domain.catalog.rows import Catalog
-    from kymatui.domain.kubernetes.refs import ObjectRef
     from kymatui.domain.plans.cluster_target import ClusterTarget
-    from kymatui.domain.snapshot.snapshots import Snapshot
     from kymatui.engine.cluster.ports import Cluster
 
 CATALOG = "catalog"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kymatui.actions.session import Session
-from kymatui.domain.snapshot.snapshots import Feed, FeedState, ReadCache
+from kymatui.domain.snapshot.snapshots import Feed, FeedState, Object, ReadCache, Snapshot
 from kymatui.engine.cluster.dials import DIALS
 from kymatui.engine.cluster.logins import LOGINS
 from kymatui.errors import KymatuiError
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from kymatui.domain.plans.cluster_management import ClusterManagement
     from kymatui.domain.plans.cluster_target import ClusterName, ClusterTarget
     from kymatui.domain.snapshot.object_index import ObjectIndex
-    from kymatui.domain.snapshot.snapshots import Object, Snapshot
     from kymatui.engine.cluster.ports import Cluster
     from kymatui.settings.config_file import Settings
     from kymatui.ui.connection.component_reader import ComponentReader

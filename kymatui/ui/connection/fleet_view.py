@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kymatui.actions.session import Session
-from kymatui.domain.plans.cluster_target import ALL_CONTEXTS
+from kymatui.domain.plans.cluster_target import ALL_CONTEXTS, ClusterTarget
 from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, Feed, FeedState, Object
 from kymatui.engine.cluster.dials import DIALS
 from kymatui.engine.cluster.logins import LOGINS
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from kymatui.domain.catalog.rows import Catalog
     from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, RuntimeKey
     from kymatui.domain.kyma.maintenance_windows import ControllerSettings
-    from kymatui.domain.plans.cluster_target import ClusterTarget
     from kymatui.domain.remote.watcher_chains import WatcherChain
     from kymatui.engine.cluster.ports import Cluster
     from kymatui.sessions.cluster.session_options import RemoteOptions
@@ -45,7 +44,6 @@ class FleetObjectSource(Protocol):
 
     def objects(self) -> tuple[tuple[Object, ...], tuple[Object, ...]] | None:
         """Return the objects, None before they are listed; raises what keeps them from being listed."""
-        ...
 
     def retry(self) -> None: ...
 

@@ -9,11 +9,11 @@ from msgspec.structs import replace
 
 from kymatui.actions.batch import BatchItem, BatchJob, Items, Plan, Result, Verb, run_items
 from kymatui.actions.git_sources import duration_line, read_durations
+from kymatui.domain.gitops import GitChanges
 from kymatui.errors import PartlyDoneError
 
 if TYPE_CHECKING:
     from kymatui.actions.jobs import JobReport
-    from kymatui.domain.gitops import GitChanges
     from kymatui.domain.plans.plan_preview import Preview
     from kymatui.ui.flows.flow_app import FlowApp
 

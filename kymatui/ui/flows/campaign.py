@@ -29,6 +29,7 @@ from kymatui.actions.edits.upgrade_campaign import (
     upgrade_change,
 )
 from kymatui.actions.jobs import JobReport, JobSpec
+from kymatui.actions.session import Session
 from kymatui.domain.fleet.campaigns import (
     MAX_PARALLEL,
     CampaignChange,
@@ -57,7 +58,6 @@ from kymatui.ui.presenters.plans.kyma_edit_preview import edit_title
 from kymatui.ui.viewmodels.display_text import ChoiceOption, Question
 
 if TYPE_CHECKING:
-    from kymatui.actions.session import Session
     from kymatui.ui.connection.fleet_view import FleetSource
     from kymatui.ui.flows.flow_app import FleetFlowApp
 

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from kymatui.engine.deletion.deletion_state import ModuleCRHandling, NextStep
+from kymatui.engine.deletion.deletion_state import DeletionState, ModuleCRHandling, NextStep
 from kymatui.engine.deletion.uninstall_plan import DeletionScope
 from kymatui.errors import KymatuiError
 
 if TYPE_CHECKING:
     from kymatui.actions.edits.session_deletions import SessionDeletions
-    from kymatui.engine.deletion.deletion_state import DeletionState
     from kymatui.ui.flows.flow_app import FlowApp
 
 PAUSE: Final = 1.0

@@ -17,7 +17,7 @@ from kymatui.domain.gitops import joined_changes
 from kymatui.domain.kyma.kymas import Policy
 from kymatui.domain.plans.jobs import VALUES_LEFT_OUT, JobPurpose, module_key
 from kymatui.domain.plans.plan_preview import PreviewVerdict, git_option
-from kymatui.engine.plans.plan import plan_to_json
+from kymatui.engine.plans.plan import Plan, plan_to_json
 from kymatui.errors import RefusedError
 from kymatui.sessions.install_port import SessionInstallPort
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
@@ -28,7 +28,6 @@ from kymatui.ui.presenters.plans.install_preview import install_title, preview_i
 from kymatui.ui.viewmodels.display_text import ChoiceOption, Question
 
 if TYPE_CHECKING:
-    from kymatui.engine.plans.plan import Plan
     from kymatui.ui.flows.flow_app import FlowApp
     from kymatui.ui.flows.job_controller import JobRestart
 

@@ -12,10 +12,11 @@ from textual.message_pump import MessagePump
 from kymatui.adapters.files.context_memory import MOST_PINNED, ContextMemory, RememberedView
 from kymatui.domain.kubernetes.refs import split_name
 from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.snapshot.snapshots import Feed
 from kymatui.errors import ConfigurationError
 from kymatui.ui.base.screen_app import ScreenApp
 from kymatui.ui.connection.connection_status import OUT_OF_DATE
-from kymatui.ui.navigation.history import ScreenStep
+from kymatui.ui.navigation.history import OtherView, ScreenStep
 
 if TYPE_CHECKING:
     from textual.screen import Screen
@@ -24,12 +25,10 @@ if TYPE_CHECKING:
     from kymatui.domain.catalog.rows import Catalog
     from kymatui.domain.fleet.fleet_tracker import RuntimeKey
     from kymatui.domain.plans.cluster_target import ClusterTarget
-    from kymatui.domain.snapshot.snapshots import Feed
     from kymatui.ui.base.framed_screen import FramedScreen
     from kymatui.ui.connection.fleet_view import FleetReading, FleetView, RuntimeViews
     from kymatui.ui.flows.context_switch import ContextSwitch
     from kymatui.ui.flows.job_controller import ScreenJobs
-    from kymatui.ui.navigation.history import OtherView
 
 
 _RESTORED = ("module", "problems", "channels", "changes")

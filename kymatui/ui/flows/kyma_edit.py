@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from kymatui.actions.batch import BatchItem, Work
+from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
 from kymatui.actions.edits.handover import planned_handover
 from kymatui.actions.edits.module_edits import (
     EditControls,
@@ -24,7 +25,7 @@ from kymatui.actions.edits.module_edits import (
 )
 from kymatui.actions.edits.uninstall import UninstallConsent
 from kymatui.actions.jobs import FOLLOW_SECONDS, JobReport, JobSpec
-from kymatui.domain.gitops import joined_changes
+from kymatui.domain.gitops import GitChanges, joined_changes
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.terminal_text import name_or_count, with_subject
@@ -43,8 +44,6 @@ from kymatui.ui.presenters.plans.kyma_edit_preview import edit_title, preview_ed
 from kymatui.ui.viewmodels.display_text import ChoiceOption, Question
 
 if TYPE_CHECKING:
-    from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
-    from kymatui.domain.gitops import GitChanges
     from kymatui.ui.connection.cluster_link import ConnectionLink
     from kymatui.ui.flows.flow_app import FlowApp
     from kymatui.ui.flows.job_controller import JobRestart

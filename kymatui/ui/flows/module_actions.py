@@ -13,7 +13,7 @@ import asyncio
 import webbrowser
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
@@ -27,15 +27,12 @@ from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.flows import manifest, object_edit, restore
 from kymatui.ui.flows.deletion import start_deletion, why_not_installed
 from kymatui.ui.flows.direct_install import adopt, start_install, upgrade, why_not_adoptable, why_not_installable
+from kymatui.ui.flows.flow_app import FlowApp
 from kymatui.ui.flows.kyma_edit import edit_labels, edit_modules, kyma_edit_action, why_edit_disabled
 from kymatui.ui.navigation.command_table import unknown_name
 from kymatui.ui.presenters.module.module_facts import links_of
 from kymatui.ui.terminal.file_saving import copy_text
 from kymatui.ui.viewmodels.display_text import ChoiceOption, Question
-
-if TYPE_CHECKING:
-    from kymatui.ui.flows.flow_app import FlowApp
-
 
 Flow = Coroutine[Any, Any, None]
 _PATIENCE = 1.0  # seconds until the menu opens without the reasons that depend on a cluster's answer

@@ -4,31 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from textual.app import SuspendNotSupported
 
 from kymatui.actions.edits.object_edit import ObjectEdit, apply_edit, editable_fields, plan_creation, plan_edit
 from kymatui.actions.jobs import JobReport, JobSpec
+from kymatui.actions.session import Session
 from kymatui.adapters.files.object_editor import edit_in_editor
 from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.plans.jobs import KYMA_KEY, module_key
 from kymatui.domain.plans.plan_preview import PlannedChange, Preview, PreviewLine, git_consents
 from kymatui.domain.snapshot.missing_lists import RowFact
+from kymatui.engine.cluster.ports import Cluster
 from kymatui.engine.plans.plan import state_digest
 from kymatui.errors import ConfigurationError, ForbiddenError, NotFoundError
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
 from kymatui.ui.flows.batch_job import with_durations
+from kymatui.ui.flows.flow_app import FlowApp
 from kymatui.ui.presenters.plans.install_preview import changed_fields
 from kymatui.ui.viewmodels.display_text import ChoiceOption, Question
-
-if TYPE_CHECKING:
-    from kymatui.actions.session import Session
-    from kymatui.domain.kubernetes.refs import ObjectRef
-    from kymatui.engine.cluster.ports import Cluster
-from kymatui.ui.flows.flow_app import FlowApp
 
 Object = dict[str, Any]
 KYMA = "kyma"

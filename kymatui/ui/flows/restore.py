@@ -27,7 +27,7 @@ from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.plans.backups import BackupInfo, DeletionBackups
 from kymatui.domain.plans.jobs import JobPurpose, module_key
 from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine, PreviewVerdict
-from kymatui.engine.cluster.ports import cluster_identity
+from kymatui.engine.cluster.ports import Cluster, cluster_identity
 from kymatui.errors import ConfigurationError
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
@@ -37,7 +37,6 @@ from kymatui.ui.presenters.plans.install_preview import changed_fields
 from kymatui.ui.viewmodels.display_text import ChoiceOption, Question, shorten_path
 
 if TYPE_CHECKING:
-    from kymatui.engine.cluster.ports import Cluster
     from kymatui.ui.flows.flow_app import FlowApp
 
 

@@ -10,14 +10,13 @@ from kymatui.adapters.files.job_journals import interrupted
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma_edit.label_edit import LABELS
 from kymatui.domain.kyma_edit.module_edit import EditVerb
-from kymatui.engine.cluster.ports import name_cluster
+from kymatui.engine.cluster.ports import Cluster, name_cluster
+from kymatui.engine.jobs.job_records import JobRecord
 from kymatui.errors import RefusedError
 from kymatui.ui.flows.job_controller import read_interrupted
 from kymatui.ui.navigation.command_table import unknown_name
 
 if TYPE_CHECKING:
-    from kymatui.engine.cluster.ports import Cluster
-    from kymatui.engine.jobs.job_records import JobRecord
     from kymatui.ui.flows.flow_app import FleetFlowApp, FlowApp
 
 

@@ -12,6 +12,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
+from kymatui.actions.session import Session
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.logs.log_lines import format_line
@@ -28,7 +29,6 @@ from kymatui.ui.terminal.plain_widgets import Static, Vertical
 from kymatui.ui.viewmodels.display_text import ChoiceOption, Question
 
 if TYPE_CHECKING:
-    from kymatui.actions.session import Session
     from kymatui.ui.base.screen_app import ScreenApp
 
 

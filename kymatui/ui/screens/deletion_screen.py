@@ -7,7 +7,7 @@ it again, here or on another machine. The next steps are displayed as a plan and
 from __future__ import annotations
 
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from msgspec.structs import replace
 from textual import on
@@ -15,6 +15,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.plans.jobs import Job
 from kymatui.engine.deletion.deletion_state import NextStep
 from kymatui.ui.base.framed_screen import FramedScreen
 from kymatui.ui.flows.deletion_reader import PAUSE, DeletionChoices, DeletionReader
@@ -26,9 +27,6 @@ from kymatui.ui.terminal.plain_widgets import Box, Static, VerticalScroll, tone_
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable
 from kymatui.ui.widgets.status_line import TargetLine
-
-if TYPE_CHECKING:
-    from kymatui.domain.plans.jobs import Job
 
 
 class DeletionScreen(FramedScreen):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -13,9 +13,10 @@ from textual.content import Content
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.plans.jobs import Job, format_job_counts
+from kymatui.engine.jobs.job_records import JobRecord
 from kymatui.ui.base.framed_screen import ListScreen
 from kymatui.ui.dialogs.choice_dialog import ConfirmScreen
-from kymatui.ui.flows.flow_app import flow_app, why_no_plan
+from kymatui.ui.flows.flow_app import FlowApp, flow_app, why_no_plan
 from kymatui.ui.flows.job_controller import read_interrupted
 from kymatui.ui.flows.resume import resume_record
 from kymatui.ui.navigation.command_table import ScreenCommand
@@ -26,10 +27,6 @@ from kymatui.ui.viewmodels.sorting import SortOrder
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable
 from kymatui.ui.widgets.status_line import StatusLine, TargetLine
-
-if TYPE_CHECKING:
-    from kymatui.engine.jobs.job_records import JobRecord
-    from kymatui.ui.flows.flow_app import FlowApp
 
 
 async def cancel_job(app: FlowApp, job: Job) -> None:

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 from msgspec import Struct, field
@@ -21,15 +21,11 @@ from msgspec import Struct, field
 from kymatui.adapters.http.response_body import MOST_RESOURCES
 from kymatui.adapters.kube.objects.api_resource import ApiResource, group_path
 from kymatui.adapters.kube.objects.decoder import read_typed
-from kymatui.adapters.kube.transport.transport import Request, Transport
+from kymatui.adapters.kube.transport.transport import Answer, Request, Transport
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.errors import ForbiddenError, NotFoundError, OversizedAnswerError, ServerError
 from kymatui.own_files import read_own, write_own
 from kymatui.structs import resolved_type
-
-if TYPE_CHECKING:
-    from kymatui.adapters.kube.transport.transport import Answer
-
 
 T = TypeVar("T")
 

@@ -11,6 +11,7 @@ import os
 import socket
 import ssl
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -22,8 +23,6 @@ from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from urllib3 import BaseHTTPResponse, HTTPConnectionPool, PoolManager
 
 POOL_SIZE = 128  # connections that stay open for reuse; each watch has one

@@ -19,12 +19,11 @@ from kymatui.adapters.kube.objects.envelope import (
     msgspec_message,
     require_shallow,
 )
-from kymatui.adapters.kube.transport.transport import Request
+from kymatui.adapters.kube.transport.transport import Answer, Request, Transport
 from kymatui.errors import OversizedAnswerError, ServerError
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.objects.api_resource import ApiResource
-    from kymatui.adapters.kube.transport.transport import Answer, Transport
 
 
 Object = dict[str, Any]

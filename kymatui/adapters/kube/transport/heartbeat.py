@@ -13,15 +13,11 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kymatui.adapters.kube.transport.transport import Request
+from kymatui.adapters.kube.transport.transport import Request, Transport
 from kymatui.errors import ClusterError, KymatuiError, as_kymatui_error
-
-if TYPE_CHECKING:
-    from kymatui.adapters.kube.transport.transport import Transport
 
 _PATH = "/readyz"
 _FAILING = 500  # below this status the server works, whatever it says about the path

@@ -20,19 +20,15 @@ class RequestGuard(Protocol):
 
     def admit(self, server: str, cancel: threading.Event | None) -> None:
         """Wait until the request may be sent. Raises instead of sending; then no report follows."""
-        ...
 
     def answered(self) -> None:
         """Do nothing: this guard remembers nothing."""
-        ...
 
     def failed(self, error: ClusterError, seconds: float) -> None:
         """Do nothing: this guard remembers nothing."""
-        ...
 
     def abandoned(self) -> None:
         """Do nothing: this guard remembers nothing."""
-        ...
 
 
 class RateGuard:

@@ -41,7 +41,7 @@ from kymatui.adapters.http.response_body import (
     require_light,
 )
 from kymatui.adapters.kube.auth.connection import Connection
-from kymatui.adapters.kube.auth.connection_pool import open_pool
+from kymatui.adapters.kube.auth.connection_pool import ConnectionPool, open_pool
 from kymatui.adapters.kube.auth.credentials import Credential, token_expiry
 from kymatui.adapters.kube.auth.endpoint import ClientCertificate
 from kymatui.adapters.kube.transport import status_errors
@@ -54,8 +54,6 @@ from kymatui.patterns import deferred
 
 if TYPE_CHECKING:
     from urllib3 import BaseHTTPResponse
-
-    from kymatui.adapters.kube.auth.connection_pool import ConnectionPool
 
 
 T = TypeVar("T")

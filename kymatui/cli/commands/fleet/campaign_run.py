@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from kymatui.actions.edits.campaign import (
     Campaign,
@@ -42,25 +43,15 @@ from kymatui.domain.fleet.campaigns import (
     summarize_campaign,
 )
 from kymatui.domain.kubernetes.terminal_text import sanitize, to_sentence
-from kymatui.domain.kyma_edit.module_edit import edit_options
+from kymatui.domain.kyma_edit.module_edit import ModuleEdit, edit_options
+from kymatui.domain.plans.cluster_target import ClusterTarget
 from kymatui.domain.plans.jobs import RUNTIMES
-from kymatui.engine.jobs.job_records import join_runtimes
+from kymatui.engine.jobs.job_records import JobRecord, join_runtimes
 from kymatui.errors import KymatuiError, PartlyDoneError, RefusedError, UsageError
+from kymatui.sessions.cluster.session_options import RemoteOptions, SessionOptions
 from kymatui.sessions.context_campaign import listed_contexts
 from kymatui.sessions.control_plane.campaign_fleet import listed_fleet
 from kymatui.sessions.deletions import edits_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from kymatui.domain.kyma_edit.module_edit import ModuleEdit
-    from kymatui.domain.plans.cluster_target import ClusterTarget
-    from kymatui.engine.jobs.job_records import JobRecord
-    from kymatui.sessions.cluster.session_options import RemoteOptions, SessionOptions
-
-    _View = BatchView[CampaignStep, CampaignStep]
-else:
-    _View = BatchView
 
 _HEADER = ("SERVER", "OUTCOME", "FIELD", "BEFORE", "AFTER", "EFFECT")
 
@@ -145,7 +136,7 @@ def _print_step(step: CampaignStep) -> None:
     )
 
 
-class CampaignView(_View):
+class CampaignView(BatchView[CampaignStep, CampaignStep]):
     """A campaign in words and as a document."""
 
     def __init__(

@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +15,12 @@ from kymatui.cli.options.listing import add_list_output, add_list_timeout
 from kymatui.cli.options.reading import wait_for_change
 from kymatui.cli.output.listing import Listing, ListPrinter, is_table
 from kymatui.domain.remote.differences import ComparisonLine, LineVerdict
+from kymatui.domain.remote.runtime_pair import RuntimePair
 from kymatui.errors import RefusedError
 from kymatui.lists.columns import row_document
 from kymatui.lists.control_plane import COMPARISON_COLUMNS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from kymatui.domain.remote.runtime_pair import RuntimePair
     from kymatui.domain.remote.side_by_side import SideBySide
 
 

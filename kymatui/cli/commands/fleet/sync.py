@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import time
+from collections.abc import Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,8 @@ from kymatui.cli.options.editing import effects_json
 from kymatui.cli.output.listing import Listing, ListPrinter, is_table, name_lines, render_document
 from kymatui.cli.output.printing import markdown, paragraph, table
 from kymatui.domain.catalog.catalog_json import unknown_json
-from kymatui.domain.remote.catalog_sync import SyncStatus, plan_pair_sync
+from kymatui.domain.remote.catalog_sync import SyncEntry, SyncPlan, SyncStatus, plan_pair_sync
+from kymatui.domain.remote.runtime_pair import RuntimePair
 from kymatui.domain.snapshot.cluster_index import KYMA_FEED
 from kymatui.domain.snapshot.missing_lists import explain_missing
 from kymatui.errors import KymatuiError, NotFoundError, RefusedError, UsageError
@@ -22,11 +24,7 @@ from kymatui.lists.columns import row_document
 from kymatui.lists.control_plane import SYNC_COLUMNS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from kymatui.domain.kyma_edit.label_effects import LabelEffects
-    from kymatui.domain.remote.catalog_sync import SyncEntry, SyncPlan
-    from kymatui.domain.remote.runtime_pair import RuntimePair
 
 _KEY = re.compile(r"([a-z0-9.-]+/)?[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?")
 _VALUE = re.compile(r"([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?")

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from kymatui.cli.commands.fleet.compare import configure_runtime
 from kymatui.cli.options.listing import read_again
 from kymatui.cli.output.listing import Listing, ListPrinter
 from kymatui.domain.kubernetes.terminal_text import format_count
-from kymatui.domain.remote.watcher_chains import LinkHealth, chain_json
+from kymatui.domain.remote.watcher_chains import LinkHealth, WatcherChain, chain_json
 from kymatui.errors import RefusedError
 from kymatui.lists.control_plane import WATCHER_COLUMNS, LinkEntry
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from kymatui.domain.remote.watcher_chains import WatcherChain
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kymatui.actions.modules.version_content import VersionReader
-from kymatui.actions.modules.version_report import compare_contents
+from kymatui.actions.modules.version_report import VersionReport, compare_contents
 from kymatui.cli.cluster_options import (
     add_cluster_options,
     add_contexts,
@@ -45,6 +45,7 @@ from kymatui.domain.whatif.module_results import ModuleResult, ResultKind, state
 from kymatui.domain.whatif.summary import (
     GROUPS,
     ForecastGroup,
+    VersionMove,
     change_notes,
     count_kinds,
     forecast_notes,
@@ -55,16 +56,12 @@ from kymatui.domain.whatif.summary import (
     result_words,
     version_moves,
 )
+from kymatui.engine.cluster.ports import Cluster
 from kymatui.errors import PartlyDoneError, RefusedError, UnknownNameError, UsageError
 from kymatui.lists.columns import text_columns
 from kymatui.sessions.fetching import LazyFetcher
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from kymatui.actions.modules.version_report import VersionReport
-    from kymatui.domain.whatif.summary import VersionMove
-    from kymatui.engine.cluster.ports import Cluster
     from kymatui.sessions.cluster.catalog_session import CatalogSession
     from kymatui.sessions.cluster.session_options import SessionOptions
     from kymatui.sessions.reports.what_if import ChangeRequest

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import argparse
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from kymatui.cli.cluster_options import add_cluster_options, add_option, add_remote_options
 from kymatui.cli.options.listing import add_list_output, add_list_timeout, read_again
 from kymatui.cli.output.listing import Listing, ListPrinter
 from kymatui.domain.catalog.catalog_json import unknown_json
+from kymatui.domain.fleet.maintenance import Maintenance
 from kymatui.domain.kubernetes.object_meta import format_time
 from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.kyma.maintenance_windows import MaintenanceWindow
 from kymatui.lists.control_plane import WINDOW_COLUMNS, WindowEntry
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from kymatui.domain.fleet.maintenance import Maintenance
-    from kymatui.domain.kyma.maintenance_windows import MaintenanceWindow
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

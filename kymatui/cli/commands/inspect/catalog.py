@@ -31,17 +31,17 @@ from kymatui.cli.output.listing import (
 from kymatui.cli.output.printing import document, print_line, print_message, print_text
 from kymatui.cli.session_arguments import is_remote
 from kymatui.domain.catalog.catalog_json import catalog_json_schema, catalog_to_json, reports_json, row_json
+from kymatui.domain.catalog.rows import Catalog
+from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
+from kymatui.domain.modules.state_checks import ModuleSignature
 from kymatui.errors import UsageError
 from kymatui.lists.catalog import COLUMNS, REMOTE_COLUMNS
 from kymatui.lists.catalog_cells import CatalogEntry
 
 if TYPE_CHECKING:
     from kymatui.actions.session import Session
-    from kymatui.domain.catalog.rows import Catalog
-    from kymatui.domain.kubernetes.refs import ObjectRef
-    from kymatui.domain.modules.state_checks import ModuleSignature
 
     Manifests = Mapping[ObjectRef, Manifest]
 

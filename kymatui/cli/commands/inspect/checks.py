@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kymatui.cli.cluster_options import add_option
 from kymatui.cli.options.reading import configure_reading, follow, row_of
 from kymatui.cli.output.listing import Listing, is_table, name_lines, render, render_document
-from kymatui.domain.modules.state_checks import lint_rules
+from kymatui.domain.catalog.rows import Catalog, ModuleRow
+from kymatui.domain.modules.state_checks import Evaluation, lint_rules
 from kymatui.domain.snapshot.missing_lists import RowFact
 from kymatui.lists.columns import row_document
 from kymatui.lists.module import RULE_COLUMNS, RuleEntry
-
-if TYPE_CHECKING:
-    from kymatui.domain.catalog.rows import Catalog, ModuleRow
-    from kymatui.domain.modules.state_checks import Evaluation
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -15,13 +15,14 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import quote
 
 from msgspec import Struct
 
 from kymatui import __version__
 from kymatui.actions.diagnose import Diagnosis, diagnose, yaml_documents
+from kymatui.actions.session import Session
 from kymatui.adapters.files.user_files import write_private_file
 from kymatui.cli.cluster_options import add_option
 from kymatui.cli.commands.inspect.checks import checks_json
@@ -33,17 +34,13 @@ from kymatui.cli.output.html_page import html_page, html_table
 from kymatui.cli.output.printing import print_line, print_message, print_text
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.catalog_json import catalog_to_json
+from kymatui.domain.catalog.rows import Catalog, ModuleRow
+from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.objects.redaction import Redactor
 from kymatui.domain.objects.redaction_rules import RULES
 from kymatui.engine.cluster.yaml_output import dump_yaml
 from kymatui.errors import ConfigurationError, PartlyDoneError
-
-if TYPE_CHECKING:
-    from kymatui.actions.session import Session
-    from kymatui.domain.catalog.rows import Catalog, ModuleRow
-    from kymatui.domain.kubernetes.refs import ObjectRef
-
 
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]+")
 _LONGEST: Final = 150  # characters of a file name

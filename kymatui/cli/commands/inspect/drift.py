@@ -6,20 +6,18 @@ Exit status 2 where a module drifts, 1 where that is not known of every module o
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kymatui.cli.cluster_options import add_contexts, uses_contexts
 from kymatui.cli.options.reading import catalog_of, configure_reading, follow
 from kymatui.cli.output.listing import Listing, no_modules, render
 from kymatui.domain.catalog.catalog_json import actor_json, unknown_json
+from kymatui.domain.catalog.rows import Catalog, ModuleRow
 from kymatui.domain.snapshot.missing_lists import RowFact
 from kymatui.domain.versions.messages import drift_words
 from kymatui.errors import KymatuiError, RefusedError
 from kymatui.lists.catalog import DRIFT_COLUMNS
 from kymatui.lists.catalog_cells import CatalogEntry
-
-if TYPE_CHECKING:
-    from kymatui.domain.catalog.rows import Catalog, ModuleRow
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

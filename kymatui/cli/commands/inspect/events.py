@@ -14,6 +14,7 @@ from kymatui.cli.output.printing import print_message
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.catalog_json import unknown_json
 from kymatui.domain.catalog.module_events import (
+    Event,
     EventsAvailability,
     event_objects,
     events_about,
@@ -21,17 +22,15 @@ from kymatui.domain.catalog.module_events import (
     module_objects,
     unlisted_events,
 )
+from kymatui.domain.catalog.rows import ModuleRow
 from kymatui.domain.snapshot.object_index import index_objects
-from kymatui.domain.snapshot.snapshots import ReadCache
+from kymatui.domain.snapshot.snapshots import ReadCache, Snapshot
 from kymatui.errors import ForbiddenError, ServerError, UnknownNameError, UnreachableError
 from kymatui.lists.columns import row_document
 from kymatui.lists.module import EVENT_COLUMNS, event_subject
 
 if TYPE_CHECKING:
     from kymatui.actions.session import Session
-    from kymatui.domain.catalog.module_events import Event
-    from kymatui.domain.catalog.rows import ModuleRow
-    from kymatui.domain.snapshot.snapshots import Snapshot
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

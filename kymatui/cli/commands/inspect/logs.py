@@ -16,8 +16,10 @@ from kymatui.cli.options.reading import configure_listing, listed_session, row_o
 from kymatui.cli.output.printing import print_line, print_message, print_text
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.module_events import module_objects
+from kymatui.domain.catalog.rows import Catalog, ModuleRow
+from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
-from kymatui.domain.logs.log_lines import format_line
+from kymatui.domain.logs.log_lines import PodLogLine, format_line
 from kymatui.domain.logs.log_query import LogOptions
 from kymatui.domain.logs.log_sources import LogSource, ModuleLogs, choose_sources, find_logs, log_roots
 from kymatui.domain.rights import role_hint
@@ -37,9 +39,6 @@ from kymatui.errors import (
 
 if TYPE_CHECKING:
     from kymatui.actions.session import Session
-    from kymatui.domain.catalog.rows import Catalog, ModuleRow
-    from kymatui.domain.kubernetes.refs import ObjectRef
-    from kymatui.domain.logs.log_lines import PodLogLine
 
 _AT_A_TIME: Final = 1000  # lines that are printed together
 _WAITING: Final = 10_000  # lines that wait for a slow terminal; the containers' threads wait then, too

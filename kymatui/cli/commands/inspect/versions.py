@@ -8,6 +8,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kymatui.actions.modules.version_content import VersionReader
+from kymatui.actions.modules.version_impact import Affected
 from kymatui.actions.modules.version_report import VersionReport, compare_contents
 from kymatui.cli.cluster_options import add_fetching, add_option, fetch_options
 from kymatui.cli.options.reading import configure_reading, note_missing_lists, row_of, watch_sessions
@@ -15,22 +16,19 @@ from kymatui.cli.output.listing import Listing, ListPrinter, is_table, render
 from kymatui.cli.output.plan_changes import affected_json, change_json
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.catalog_json import unknown_json
-from kymatui.domain.catalog.rows import OfferMark, newest_first
+from kymatui.domain.catalog.rows import ModuleRow, OfferMark, newest_first
+from kymatui.domain.kyma.module_templates import ModuleTemplate
 from kymatui.domain.kyma.versions import same_version
 from kymatui.domain.modules.presence import UNFINISHED
 from kymatui.domain.snapshot.cluster_index import CATALOG_FEEDS, index_cluster
-from kymatui.domain.snapshot.missing_lists import explain_missing
+from kymatui.domain.snapshot.missing_lists import UnknownFact, explain_missing
 from kymatui.errors import NotFoundError, PartlyDoneError, UnknownNameError, UsageError
 from kymatui.lists.columns import row_document, text_columns
 from kymatui.lists.module import VERSION_COLUMNS, OfferEntry
 from kymatui.sessions.fetching import LazyFetcher
 
 if TYPE_CHECKING:
-    from kymatui.actions.modules.version_impact import Affected
     from kymatui.actions.session import Session
-    from kymatui.domain.catalog.rows import ModuleRow
-    from kymatui.domain.kyma.module_templates import ModuleTemplate
-    from kymatui.domain.snapshot.missing_lists import UnknownFact
 
 _CHANGES: Final = text_columns("SECTION", "CHANGE", "WHAT", "VALUE")
 

@@ -23,7 +23,7 @@ from kymatui.cli.output.plan_changes import from_to
 from kymatui.cli.output.printing import document, markdown, paragraph, print_text, table
 from kymatui.domain.gitops import git_document, git_warnings
 from kymatui.domain.installed import SourceKind, install_command, is_deleted_elsewhere, is_local, source_of
-from kymatui.domain.inventories import InventoryState
+from kymatui.domain.inventories import Inventory, InventoryState
 from kymatui.domain.kyma.versions import same_version
 from kymatui.domain.modules.presence import UNFINISHED
 from kymatui.errors import RefusedError
@@ -31,7 +31,6 @@ from kymatui.errors import RefusedError
 if TYPE_CHECKING:
     from kymatui.actions.modules.module_sources import ModuleSource
     from kymatui.domain.catalog.rows import ModuleRow
-    from kymatui.domain.inventories import Inventory
     from kymatui.engine.apply.drift_check import DriftedField, DriftReport, ObjectDrift
 
 

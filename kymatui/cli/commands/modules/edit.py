@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from kymatui.actions.edits.object_edit import ObjectEdit, apply_edit, editable_fields, plan_creation, plan_edit
 from kymatui.adapters.files.object_editor import edit_in_editor
@@ -26,11 +27,14 @@ from kymatui.cli.options.listing import add_list_timeout
 from kymatui.cli.options.unknown_names import require_known
 from kymatui.cli.output.plan_changes import from_to, plan_document, plan_text
 from kymatui.cli.output.printing import markdown, paragraph, print_line, print_text, table
+from kymatui.domain.catalog.rows import ModuleRow
 from kymatui.domain.gitops import git_changes
 from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.plans.direct_install import unknown_lists
 from kymatui.domain.plans.plan_preview import summarize_actions
 from kymatui.domain.rights import role_hint
+from kymatui.engine.cluster.ports import Cluster
 from kymatui.errors import (
     ForbiddenError,
     NotFoundError,
@@ -40,13 +44,6 @@ from kymatui.errors import (
     did_you_mean,
     nearest_names,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from kymatui.domain.catalog.rows import ModuleRow
-    from kymatui.domain.kubernetes.refs import ObjectRef
-    from kymatui.engine.cluster.ports import Cluster
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

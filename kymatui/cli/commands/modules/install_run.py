@@ -8,22 +8,18 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from kymatui.actions.modules.install import Installation, InstallControls, InstallItem, plan_installs
 from kymatui.actions.modules.install_plan import Adoption, InstallRequest, with_interrupted_values
 from kymatui.actions.modules.module_sources import ModuleSource
 from kymatui.actions.modules.upgrade import SkippedUpgrade
 from kymatui.cli.options.batch_renderers import run_in_session
-from kymatui.cli.options.direct_install import ProgressPrinter, install_request
+from kymatui.cli.options.direct_install import CommandContext, ProgressPrinter, install_request
 from kymatui.cli.output.install_results import InstallView
 from kymatui.cli.output.printing import print_message, print_text
 from kymatui.domain.plans.jobs import VALUES_LEFT_OUT
 from kymatui.engine.jobs.run import USER_ACTION_SECONDS, RunLimits
 from kymatui.errors import OutdatedError, UsageError
-
-if TYPE_CHECKING:
-    from kymatui.cli.options.direct_install import CommandContext
 
 
 def refuse_words_for_one(args: argparse.Namespace, names: Sequence[str]) -> None:

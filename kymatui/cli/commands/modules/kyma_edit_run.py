@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kymatui.actions.batch import Work
 from kymatui.actions.edits.handover import planned_handover
-from kymatui.actions.edits.module_edits import EditControls, EditPlan, EditResult, ModuleEditing, plan_edits
+from kymatui.actions.edits.module_edits import EditControls, EditItem, EditPlan, EditResult, ModuleEditing, plan_edits
 from kymatui.cli.options.batch_renderers import run_in_session
 from kymatui.cli.options.direct_install import ProgressPrinter
 from kymatui.cli.options.editing import action_words, plan_json, print_stage, require_rights
@@ -19,15 +19,13 @@ from kymatui.cli.output.batch_view import BatchQuestion, BatchView, reached_outc
 from kymatui.cli.output.plan_changes import edit_summary
 from kymatui.cli.output.printing import markdown, paragraph, print_line, table, wrapped
 from kymatui.domain.kubernetes.terminal_text import sanitize, with_subject
-from kymatui.domain.kyma_edit.module_edit import edit_options
+from kymatui.domain.kyma_edit.module_edit import ModuleEdit, edit_options
+from kymatui.domain.plans.cluster_target import ClusterTarget
 
 if TYPE_CHECKING:
     from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
-    from kymatui.actions.edits.module_edits import EditItem
     from kymatui.actions.session import Session
     from kymatui.domain.kyma_edit.edit_progress import EditProgress
-    from kymatui.domain.kyma_edit.module_edit import ModuleEdit
-    from kymatui.domain.plans.cluster_target import ClusterTarget
 
 _SAME = "no change: the Kyma already has this setting"
 

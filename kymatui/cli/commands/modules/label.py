@@ -23,6 +23,7 @@ from kymatui.cli.output.batch_view import BatchQuestion, BatchView
 from kymatui.cli.output.plan_changes import label_summary
 from kymatui.cli.output.printing import markdown, paragraph, table
 from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.plans.cluster_target import ClusterTarget
 from kymatui.errors import UnknownNameError, UsageError
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from kymatui.actions.plans import Uninstall
     from kymatui.actions.session import Session
     from kymatui.domain.kyma_edit.label_edit import LabelEdit, LabelProposal
-    from kymatui.domain.plans.cluster_target import ClusterTarget
 
     _View = BatchView[LabelPlan, str]
 else:

@@ -17,12 +17,12 @@ from kymatui.cli.options.unknown_names import require_known
 from kymatui.cli.output.batch_view import BatchQuestion, BatchView, reached_outcome
 from kymatui.cli.output.printing import markdown, paragraph, print_line, table
 from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.plans.manifest_body import ManifestProgress
 from kymatui.domain.plans.plan_preview import summarize_actions
 from kymatui.errors import UsageError
 
 if TYPE_CHECKING:
     from kymatui.actions.modules.manifest import ManifestItem, ManifestProposal, ManifestResult
-    from kymatui.domain.plans.manifest_body import ManifestProgress
 
     _View = BatchView[ManifestProposal, ManifestResult]
 else:

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from kymatui.cli.options.direct_install import CommandContext, install_request
 from kymatui.cli.output.printing import print_line
+from kymatui.domain.inventories import Inventory
 from kymatui.engine.cluster.request_scope import optional_requests
 from kymatui.errors import ForbiddenError, RefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from kymatui.actions.modules.install_plan import InstallRequest
     from kymatui.actions.modules.module_sources import ModuleSource
     from kymatui.actions.modules.upgrade import SkippedUpgrade
-    from kymatui.domain.inventories import Inventory
 
 
 def upgrade_all(context: CommandContext) -> int:

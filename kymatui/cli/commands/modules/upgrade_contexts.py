@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kymatui.actions.edits.campaign import campaign_steps
+from kymatui.actions.edits.campaign import CampaignItem, campaign_steps
 from kymatui.actions.edits.upgrade_campaign import ContextUpgrades, UpgradeCampaign, upgrade_change
 from kymatui.actions.modules.install import plan_installs
-from kymatui.actions.modules.install_plan import Adoption
+from kymatui.actions.modules.install_plan import Adoption, InstallRequest
+from kymatui.actions.modules.upgrade import SkippedUpgrade
 from kymatui.cli.commands.fleet.campaign_run import CampaignView, pace_of, run_campaign, selected_contexts
 from kymatui.cli.commands.modules.install_run import install_requests
 from kymatui.cli.commands.modules.upgrade import outdated_modules, recorded_sources
@@ -19,11 +21,6 @@ from kymatui.cli.output.plan_changes import changes_text, plan_json
 from kymatui.domain.fleet.campaigns import CampaignOutcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from kymatui.actions.edits.campaign import CampaignItem
-    from kymatui.actions.modules.install_plan import InstallRequest
-    from kymatui.actions.modules.upgrade import SkippedUpgrade
     from kymatui.actions.session import Session
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from kymatui.domain.fleet.campaigns import (
     CampaignOutcome,
+    CampaignPace,
     CampaignStep,
     count_subjects,
     format_outcomes,
@@ -17,11 +18,8 @@ from kymatui.domain.gitops import joined_changes
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.ownership import describe_objects
 from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine, git_consents
+from kymatui.engine.plans.plan import Plan
 from kymatui.ui.presenters.plans import install_preview
-
-if TYPE_CHECKING:
-    from kymatui.domain.fleet.campaigns import CampaignPace
-    from kymatui.engine.plans.plan import Plan
 
 _MARKS = {CampaignOutcome.UNDER_WAY: PlannedChange.SAME, CampaignOutcome.UNCHANGED: PlannedChange.SAME}
 _NAMED: Final = 3  # runtimes that a line names; the others are counted

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from kymatui.actions.components.component_facts import component_facts
+from kymatui.actions.components.component_facts import ShownComponent, component_facts
 from kymatui.actions.modules.version_report import VersionReport
 from kymatui.domain.catalog.rows import ModuleRow, Offer, newest_first
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
-from kymatui.domain.modules.state_checks import SignatureStatus
+from kymatui.domain.modules.state_checks import ModuleSignature, SignatureStatus
 from kymatui.domain.versions.version_diff import ChangeKind
 from kymatui.lists.catalog_cells import SIGNATURE_TONES
 from kymatui.lists.columns import ABSENT, Cell, Column, cells_of
@@ -18,11 +18,6 @@ from kymatui.lists.module import VERSION_COLUMNS, OfferEntry
 from kymatui.ui.viewmodels.display_text import Fact
 from kymatui.ui.viewmodels.row_list import Row
 from kymatui.ui.viewmodels.row_list import Row as Line
-
-if TYPE_CHECKING:
-    from kymatui.actions.components.component_facts import ShownComponent
-    from kymatui.domain.modules.state_checks import ModuleSignature
-
 
 MOST_CHANGES: Final = 200
 """Lines of a section that are drawn."""

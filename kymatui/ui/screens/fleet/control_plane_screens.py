@@ -13,6 +13,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.content import Content
 
+from kymatui.domain.fleet.fleet_tracker import FleetSnapshot
 from kymatui.domain.fleet.maintenance import fleet_maintenance, runtime_maintenance
 from kymatui.domain.kubernetes.refs import split_name
 from kymatui.domain.kubernetes.terminal_text import sanitize
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from kymatui.actions.session import Session
-    from kymatui.domain.fleet.fleet_tracker import FleetSnapshot
     from kymatui.ui.connection.fleet_view import FleetSource
 
 PAUSE = 5.0

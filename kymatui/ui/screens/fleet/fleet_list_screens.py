@@ -15,6 +15,7 @@ from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, recent_changes
 from kymatui.domain.fleet.pending_actions import pending_actions
 from kymatui.domain.kubernetes.refs import split_name
 from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.snapshot.missing_lists import UnknownFact
 from kymatui.lists.columns import Column
 from kymatui.ui.base.framed_screen import ListScreen
 from kymatui.ui.flows.flow_app import FleetPart, fleet_catalogs
@@ -30,7 +31,6 @@ from kymatui.ui.widgets.row_table import RowTable
 from kymatui.ui.widgets.status_line import StatusLine
 
 if TYPE_CHECKING:
-    from kymatui.domain.snapshot.missing_lists import UnknownFact
     from kymatui.ui.connection.fleet_view import FleetReading
 
 
