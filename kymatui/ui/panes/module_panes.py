@@ -29,7 +29,7 @@ from kymatui.lists.columns import cells_of
 from kymatui.lists.module import EVENT_COLUMNS
 from kymatui.ui.connection.cluster_link import FollowedObjects
 from kymatui.ui.panes.object_view import ObjectView
-from kymatui.ui.panes.pane import Pane
+from kymatui.ui.panes.pane import ObjectListPane, Pane
 from kymatui.ui.presenters.catalog.change_rows import (
     MODULE_COLUMNS,
     change_rows,
@@ -175,67 +175,38 @@ class DocumentsPane(Pane):
 # Changes of the module: since kymatui started, and what the cluster recorded before.
 
 
-class HistoryPane(Pane):
+class HistoryPane(ObjectListPane):
     """Tab with the changes, newest first."""
 
     TITLE: ClassVar[str] = "history"
-
-    LISTS_OBJECTS: ClassVar[bool] = True
-
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._refs: Mapping[str, ObjectRef] = {}
 
     def compose(self) -> ComposeResult:
         yield LiveTable(MODULE_COLUMNS, id="history", sort=SortOrder("time", descending=True))
         yield Static("", id="no-history", classes="nothing")
         yield Static("", id="history-words")
 
-    def target(self) -> Widget:
-        return self.query_one(LiveTable)
-
-    def followed_objects(self, row: ModuleRow) -> FollowedObjects:
-        """Return the module's objects, whose events are part of its history."""
-        return FollowedObjects(module_objects(row))
-
     def draw(self, row: ModuleRow, snapshot: Snapshot) -> None:
         app = self.kymatui
         events = events_about(snapshot, module_objects(row))
         changes = app.view.history.of(row.name, events) if app.view.history is not None else ()
         self._refs = change_subjects(changes)
-        self.query_one(LiveTable).show(change_rows(changes, app.clock()))
+        self.target().show(change_rows(changes, app.clock()))
         self.query_one("#no-history", Static).update(why_no_changes(app.view.history))
         self.set_class(not changes, "-empty")
 
     @on(RowTable.Highlighted)
     def _highlighted(self) -> None:
-        self.query_one("#history-words", Static).update(Content(format_change(self.query_one(LiveTable).current)))
-
-    def entry(self) -> ObjectRef | None:
-        return self._refs.get(self.query_one(LiveTable).cursor_key or "")
-
-    @on(RowTable.Chosen)
-    def _chosen(self) -> None:
-        self.open_entry()
+        self.query_one("#history-words", Static).update(Content(format_change(self.target().current)))
 
 
-class EventsPane(Pane):
+class EventsPane(ObjectListPane):
     """Tab whose events are followed while the module screen is open."""
 
     TITLE: ClassVar[str] = "events"
 
-    LISTS_OBJECTS: ClassVar[bool] = True
-
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._refs: Mapping[str, ObjectRef] = {}
-
     def compose(self) -> ComposeResult:
         yield LiveTable(EVENT_COLUMNS, id="events", sort=SortOrder("age"))
         yield Static("", id="no-events", classes="nothing")
-
-    def target(self) -> Widget:
-        return self.query_one(LiveTable)
 
     def followed_objects(self, row: ModuleRow) -> FollowedObjects:
         """Return the module's objects in both groups, since their Pods and ReplicaSets have events too."""
@@ -245,16 +216,9 @@ class EventsPane(Pane):
     def draw(self, row: ModuleRow, snapshot: Snapshot) -> None:
         app = self.kymatui
         self._refs = event_subjects(row, snapshot, app.view.locations)
-        self.query_one(LiveTable).show(event_lines(row, snapshot, app.clock(), app.view.locations, app.only_namespace))
-        self.set_class(not self.query_one(LiveTable).everything, "-empty")
+        self.target().show(event_lines(row, snapshot, app.clock(), app.view.locations, app.only_namespace))
+        self.set_class(not self.target().everything, "-empty")
         self.query_one("#no-events", Static).update(why_no_events(row, snapshot, app.only_namespace))
-
-    def entry(self) -> ObjectRef | None:
-        return self._refs.get(self.query_one(LiveTable).cursor_key or "")
-
-    @on(RowTable.Chosen)
-    def _chosen(self) -> None:
-        self.open_entry()
 
 
 _EMPTY: Final = {

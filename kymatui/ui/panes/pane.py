@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from msgspec.structs import replace
+from textual import on
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.widget import Widget
@@ -17,6 +18,8 @@ from kymatui.domain.snapshot.snapshots import Snapshot
 from kymatui.ui.connection.cluster_link import FollowedObjects
 from kymatui.ui.navigation.history import LOGS, ScreenStep, logs_step, object_step
 from kymatui.ui.terminal.plain_widgets import Vertical
+from kymatui.ui.widgets.live_table import LiveTable
+from kymatui.ui.widgets.row_table import RowTable
 
 if TYPE_CHECKING:
     from kymatui.ui.base.framed_screen import FramedScreen
@@ -92,3 +95,27 @@ class Pane(Vertical):
     @property
     def kymatui(self) -> ScreenApp:
         return cast("ScreenApp", self.app)
+
+
+class ObjectListPane(Pane):
+    """Tab with one table, whose lines are about objects; subclasses keep the object of each line in `_refs`."""
+
+    LISTS_OBJECTS: ClassVar[bool] = True
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._refs: Mapping[str, ObjectRef] = {}
+
+    def target(self) -> LiveTable:
+        return self.query_one(LiveTable)
+
+    def entry(self) -> ObjectRef | None:
+        return self._refs.get(self.target().cursor_key or "")
+
+    @on(RowTable.Chosen)
+    def _line_chosen(self, event: RowTable.Chosen) -> None:
+        self.open_line(event.key)
+
+    def open_line(self, key: str) -> None:
+        """Do what enter does on a line."""
+        self.open_entry()

@@ -8,15 +8,13 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.widget import Widget
 
 from kymatui.domain.catalog.module_events import module_objects
 from kymatui.domain.catalog.object_tree import build_tree, unseen_words
 from kymatui.domain.catalog.rows import ModuleRow
-from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.snapshot.snapshots import Snapshot
 from kymatui.ui.connection.cluster_link import FollowedObjects
-from kymatui.ui.panes.pane import Pane
+from kymatui.ui.panes.pane import ObjectListPane
 from kymatui.ui.presenters.module.object_tree import (
     COLUMNS,
     TreeBranch,
@@ -32,12 +30,10 @@ from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable
 
 
-class ResourcesPane(Pane):
+class ResourcesPane(ObjectListPane):
     """Tab with the tree: Enter displays an object as YAML, left and right fold."""
 
     TITLE: ClassVar[str] = "resources"
-
-    LISTS_OBJECTS: ClassVar[bool] = True
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left", "fold(True)", "Fold", id="module.fold"),
@@ -49,15 +45,11 @@ class ResourcesPane(Pane):
         super().__init__(id=id)
         self._roots: tuple[TreeBranch, ...] = ()
         self._notes: tuple[str, ...] = ()
-        self._refs: dict[str, ObjectRef] = {}
         self._folded: set[str] = set()
 
     def compose(self) -> ComposeResult:
         yield LiveTable(COLUMNS, id="tree")
         yield Static("", id="tree-notes")
-
-    def target(self) -> Widget:
-        return self.query_one(LiveTable)
 
     def followed_objects(self, row: ModuleRow) -> FollowedObjects:
         """Return the objects to follow; Pods and other owned objects only while the tree is visible."""
@@ -74,13 +66,13 @@ class ResourcesPane(Pane):
         self._redraw()
 
     def _redraw(self) -> None:
-        self.query_one(LiveTable).show(tree_rows(self._roots, self._folded, self.kymatui.clock()))
+        self.target().show(tree_rows(self._roots, self._folded, self.kymatui.clock()))
         self._show_reason()
 
     @on(RowTable.Highlighted)
     def _show_reason(self) -> None:
         """Display the whole reason of the line under the cursor, and the unknown facts."""
-        row = self.query_one(LiveTable).current
+        row = self.target().current
         words = row.cells["ready"] if row is not None else EMPTY
         parts = [with_tone(words.text, words.tone)] if words.text else []
         parts += [Content.styled(note, "$foreground-muted") for note in self._notes]
@@ -88,7 +80,7 @@ class ResourcesPane(Pane):
 
     def action_fold(self, folded: bool) -> None:
         """Fold the line under the cursor, or its parent if it has no children."""
-        table = self.query_one(LiveTable)
+        table = self.target()
         key = table.cursor_key
         if key is None:
             return
@@ -106,12 +98,8 @@ class ResourcesPane(Pane):
         self._folded = set() if self._folded else set(foldable_keys(self._roots))
         self._redraw()
 
-    def entry(self) -> ObjectRef | None:
-        return self._refs.get(self.query_one(LiveTable).cursor_key or "")
-
-    @on(RowTable.Chosen)
-    def _chosen(self, event: RowTable.Chosen) -> None:
-        if event.key in self._refs:
+    def open_line(self, key: str) -> None:
+        if key in self._refs:
             self.open_entry()
         else:
-            self.action_fold(event.key not in self._folded)
+            self.action_fold(key not in self._folded)

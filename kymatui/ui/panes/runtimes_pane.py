@@ -11,10 +11,12 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from kymatui.domain.fleet.clusters import ClusterStatus
+from kymatui.domain.fleet.runtimes import Runtime
 from kymatui.domain.kubernetes.refs import split_name
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.snapshot.cluster_index import KYMA_FEED
 from kymatui.domain.snapshot.snapshots import FeedState
+from kymatui.errors import KymatuiError
 from kymatui.ui.flows.flow_app import FleetPart, fleet_catalogs
 from kymatui.ui.navigation.command_table import ScreenCommand
 from kymatui.ui.panes.table_pane import TablePane, sort_keys, view_keys
@@ -28,8 +30,6 @@ from kymatui.ui.widgets.view_tabs import Tab
 
 if TYPE_CHECKING:
     from kymatui.domain.fleet.fleet_tracker import FleetSnapshot
-    from kymatui.domain.fleet.runtimes import Runtime
-    from kymatui.errors import KymatuiError
     from kymatui.ui.connection.fleet_view import FleetReading
     from kymatui.ui.presenters.fleet.runtime_rows import RuntimeFilter
 

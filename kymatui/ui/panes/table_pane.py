@@ -11,6 +11,7 @@ from textual.binding import Binding
 from textual.content import Content
 from textual.widget import Widget
 
+from kymatui.ui.base.framed_screen import FramedScreen
 from kymatui.ui.navigation.command_table import ScreenCommand, unknown_name
 from kymatui.ui.presenters.catalog.table_notices import TableNotice
 from kymatui.ui.terminal.plain_widgets import Box, Static, Vertical, with_tone
@@ -153,6 +154,33 @@ class TablePane(Vertical):
     def action_sort(self, column: str) -> None:
         """Sort by the column; by the same column again in reverse."""
         self.table.sort_by(column)
+
+
+class PaneScreen(FramedScreen):
+    """Screen of one pane, whose table has the focus."""
+
+    _pane: TablePane
+
+    def body(self) -> ComposeResult:
+        yield self._pane
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.set_focus(self.main_widget())
+        self.show_catalog()
+
+    def main_widget(self) -> LiveTable:
+        return self._pane.table
+
+    def show_catalog(self) -> None:
+        if self._pane.is_composed:
+            self._pane.draw()
+
+    def action_problems(self) -> None:
+        self._pane.toggle_problems()
+
+    def commands(self) -> Sequence[ScreenCommand]:
+        return self._pane.commands()
 
 
 def show_notice(body: Widget, notice: TableNotice | None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from msgspec.structs import replace
 from textual import on, work
@@ -14,6 +14,7 @@ from textual.widget import Widget
 
 from kymatui.actions.modules.version_content import VersionReader, template_key
 from kymatui.actions.modules.version_report import VersionReport, compare_contents, compare_templates
+from kymatui.actions.session import Session
 from kymatui.domain.catalog.rows import ModuleRow
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.module_templates import ModuleTemplate, read_template
@@ -30,9 +31,6 @@ from kymatui.ui.widgets.document import TextScroll
 from kymatui.ui.widgets.fact_list import Facts
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable
-
-if TYPE_CHECKING:
-    from kymatui.actions.session import Session
 
 _STAYS = 0.25
 """Seconds that the cursor stays on a version before its manifest is fetched."""

@@ -6,20 +6,18 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from textual import on
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from kymatui.ui.flows.flow_app import flow_app
-from kymatui.ui.navigation.command_table import ScreenCommand
 from kymatui.ui.navigation.history import LOGS, ScreenStep
 from kymatui.ui.panes.catalog_pane import CatalogPane
+from kymatui.ui.panes.table_pane import PaneScreen
 from kymatui.ui.screens.module_action_screen import ModuleActionScreen
 from kymatui.ui.viewmodels.row_list import displayed_first
-from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable
 
 
-class CatalogScreen(ModuleActionScreen):
+class CatalogScreen(PaneScreen, ModuleActionScreen):
     """Pane of the modules, and the keys that open one of them."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -44,32 +42,17 @@ class CatalogScreen(ModuleActionScreen):
         """
         super().__init__()
         self._runtime = runtime
-        self._pane = CatalogPane(module)
+        self._pane: CatalogPane = CatalogPane(module)
 
     @property
     def step(self) -> ScreenStep:
         return ScreenStep("modules", self._runtime)
-
-    def body(self) -> ComposeResult:
-        yield self._pane
-
-    def on_mount(self) -> None:
-        super().on_mount()
-        self.set_focus(self.main_widget())
-        self.show_catalog()
-
-    def main_widget(self) -> LiveTable:
-        return self._pane.table
 
     @property
     def targets(self) -> Sequence[str]:
         """Return the marked modules, including those hidden by a filter; else the module under the cursor."""
         table = self.main_widget()
         return displayed_first(table.marked, table.rows) or ([table.cursor_key] if table.cursor_key is not None else [])
-
-    def show_catalog(self) -> None:
-        if self._pane.is_composed:
-            self._pane.draw()
 
     def ask_again(self) -> None:
         self._pane.ask_again()
@@ -82,9 +65,6 @@ class CatalogScreen(ModuleActionScreen):
         key = self.main_widget().cursor_key
         if key is not None:
             self.kymatui.ways.open(ScreenStep(LOGS, key) if tab == LOGS else ScreenStep("module", key, tab))
-
-    def action_problems(self) -> None:
-        self._pane.toggle_problems()
 
     def action_pin(self) -> None:
         """Pin the module under the cursor to the top, or unpin it; the cursor stays on it."""
@@ -103,6 +83,3 @@ class CatalogScreen(ModuleActionScreen):
         """Clear what hides rows, else return to the fleet."""
         if not self._pane.widen() and self._runtime:
             self.kymatui.ways.climb()
-
-    def commands(self) -> Sequence[ScreenCommand]:
-        return self._pane.commands()

@@ -6,24 +6,21 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from kymatui.domain.kubernetes.refs import split_name
-from kymatui.ui.base.framed_screen import FramedScreen
 from kymatui.ui.flows.flow_app import FleetPart
-from kymatui.ui.navigation.command_table import ScreenCommand
 from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.panes.runtimes_pane import RuntimesPane
+from kymatui.ui.panes.table_pane import PaneScreen
 from kymatui.ui.viewmodels.row_list import displayed_first
-from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable
 
 if TYPE_CHECKING:
     from kymatui.ui.presenters.fleet.runtime_rows import RuntimeFilter
 
 
-class FleetScreen(FleetPart, FramedScreen):
+class FleetScreen(FleetPart, PaneScreen):
     """Pane of the runtimes, and the keys that open, compare or edit them; Escape clears filters."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -41,19 +38,8 @@ class FleetScreen(FleetPart, FramedScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self._pane = RuntimesPane()
+        self._pane: RuntimesPane = RuntimesPane()
         self._origin: ScreenStep | None = None
-
-    def body(self) -> ComposeResult:
-        yield self._pane
-
-    def on_mount(self) -> None:
-        super().on_mount()
-        self.set_focus(self.main_widget())
-        self.show_catalog()
-
-    def main_widget(self) -> LiveTable:
-        return self._pane.table
 
     def action_compare(self) -> None:
         """Connect to the runtime under the cursor and compare it with its control plane."""
@@ -76,10 +62,6 @@ class FleetScreen(FleetPart, FramedScreen):
 
         self.fleet_app.jobs.run_flow(edit_runtimes(self.fleet_app, self.targets))
 
-    def show_catalog(self) -> None:
-        if self._pane.is_composed:
-            self._pane.draw()
-
     def narrow(self, *filters: RuntimeFilter, origin: ScreenStep | None = None) -> None:
         """Display only the runtimes of these groups; `origin` is the screen that Back returns to."""
         self._origin = origin
@@ -93,9 +75,6 @@ class FleetScreen(FleetPart, FramedScreen):
             self._pane.open_group(event.key)
         else:
             self.fleet_app.look_at(split_name(event.key))
-
-    def action_problems(self) -> None:
-        self._pane.toggle_problems()
 
     def action_group(self) -> None:
         self._pane.group_next()
@@ -121,6 +100,3 @@ class FleetScreen(FleetPart, FramedScreen):
         if self._origin is not None and not self._pane.is_narrowed:
             origin, self._origin = self._origin, None
             self.fleet_app.ways.open(origin)
-
-    def commands(self) -> Sequence[ScreenCommand]:
-        return self._pane.commands()
