@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from kymatui.errors import KymatuiError
 
 
-class Session(Protocol):
-    """One cluster with modules; `home` is the control plane of a runtime, else the same cluster."""
+class ConnectionSource(Protocol):
+    """What front ends ask of every connection: to a cluster, a runtime, a fleet of either."""
 
     @property
     def name(self) -> str:
@@ -38,16 +38,31 @@ class Session(Protocol):
     def read_only(self) -> bool: ...
 
     @property
-    def is_connected(self) -> bool:
-        """Return whether the cluster with the modules was reached."""
-
-    @property
     def traffic(self) -> tuple[int, int]:
         """Return the number of read requests sent, and of requests that can write."""
 
     @property
     def target(self) -> ClusterTarget:
         """Return the cluster that is written to, as plans and questions name it."""
+
+    @property
+    def home(self) -> Cluster:
+        """Return the cluster with the Manifests, the labels and the operator."""
+
+    def start(self, on_change: Callable[[], None]) -> None: ...
+
+    def retry(self) -> None:
+        """Ask again now for what failed."""
+
+    def close(self) -> None: ...
+
+
+class Session(ConnectionSource, Protocol):
+    """One cluster with modules; `home` is the control plane of a runtime, else the same cluster."""
+
+    @property
+    def is_connected(self) -> bool:
+        """Return whether the cluster with the modules was reached."""
 
     @property
     def failure(self) -> KymatuiError | None:
@@ -60,10 +75,6 @@ class Session(Protocol):
     @property
     def cluster(self) -> Cluster:
         """Return the cluster with the modules. Raise what keeps it from being reached."""
-
-    @property
-    def home(self) -> Cluster:
-        """Return the cluster with the Manifests, the labels and the operator."""
 
     @property
     def notes(self) -> Sequence[str]:
@@ -85,13 +96,9 @@ class Session(Protocol):
     def chains(self) -> tuple[WatcherChain, ...]:
         """Return every Watcher's chain to its end; () where there is one cluster. Ask both clusters."""
 
-    def start(self, on_change: Callable[[], None]) -> None: ...
-
     def follow_events(self, refs: Iterable[ObjectRef]) -> None: ...
 
     def follow_owned(self, refs: Iterable[ObjectRef]) -> None: ...
-
-    def close(self) -> None: ...
 
     def read(self, ref: ObjectRef) -> Object:
         """Return one whole object, of a Secret its metadata alone. Raise the error of its server."""
@@ -101,6 +108,3 @@ class Session(Protocol):
 
     def require_kyma(self) -> None:
         """Raise where nothing of Kyma can be displayed."""
-
-    def retry(self) -> None:
-        """Ask again now for what failed."""

@@ -9,11 +9,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from msgspec import Struct
 
-from kymatui.actions.session import Session
+from kymatui.actions.session import ConnectionSource, Session
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.snapshot.snapshots import FeedState, Snapshot
 from kymatui.errors import DefectError, KymatuiError
@@ -21,47 +21,12 @@ from kymatui.ui.connection.mailbox import Mailbox, MailSlot
 
 if TYPE_CHECKING:
     from kymatui.domain.catalog.rows import Catalog
-    from kymatui.domain.plans.cluster_target import ClusterTarget
-    from kymatui.engine.cluster.ports import Cluster
 
 CATALOG = "catalog"
 CLUSTER = "cluster"
 FAILURE = "failure"
 STEADY_SECONDS = 0.25  # between two readings once all lists are loaded: the mailbox delivers no more often
 _BURST_SECONDS = 0.02  # changes come several at a time
-
-
-class ConnectionSource(Protocol):
-    """Interface of every connection for a front end."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def title(self) -> str:
-        """Return the name for plans, journals and backups if it differs from `name`, else ""."""
-
-    @property
-    def namespace(self) -> str: ...
-
-    @property
-    def read_only(self) -> bool: ...
-
-    @property
-    def target(self) -> ClusterTarget: ...
-
-    @property
-    def traffic(self) -> tuple[int, int]: ...
-
-    @property
-    def home(self) -> Cluster:
-        """Return the cluster with the Manifests, the labels and the operator."""
-
-    def start(self, on_change: Callable[[], None]) -> None: ...
-
-    def retry(self) -> None: ...
-
-    def close(self) -> None: ...
 
 
 S = TypeVar("S", bound=ConnectionSource)

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Final, Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kymatui.actions.session import Session
+from kymatui.actions.session import ConnectionSource, Session
 from kymatui.domain.plans.cluster_target import ALL_CONTEXTS, ClusterTarget
 from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, Feed, FeedState, Object
 from kymatui.engine.cluster.dials import DIALS
 from kymatui.engine.cluster.logins import LOGINS
 from kymatui.errors import DefectError, KymatuiError
-from kymatui.ui.connection.cluster_link import ClusterConnection, ConnectionLink, ConnectionSource
+from kymatui.ui.connection.cluster_link import ClusterConnection, ConnectionLink
 from kymatui.ui.connection.cluster_view import ClusterView
 from kymatui.ui.connection.connection_status import ConnectionStatus, describe_connection
 from kymatui.ui.connection.mailbox import Mailbox, MailSlot
