@@ -69,13 +69,9 @@ class _Seen(Struct, frozen=True):
     def condition(self, kind: str) -> Condition | None:
         return find_condition(self.conditions, kind)
 
-    def is_true(self, kind: str) -> bool:
+    def is_true(self, kind: str, status: str = "True") -> bool:
         condition = self.condition(kind)
-        return condition is not None and condition.status == "True"
-
-    def is_false(self, kind: str) -> bool:
-        condition = self.condition(kind)
-        return condition is not None and condition.status == "False"
+        return condition is not None and condition.status == status
 
     def not_yet(self, words: str, *, rolling: bool = False) -> Readiness:
         """Return Processing while the object may be starting, Error afterwards."""
@@ -145,8 +141,7 @@ def _stateful_set(observed: _Seen) -> Readiness:
     strategy = observed.spec.child("updateStrategy").text("type", "RollingUpdate")
     if strategy == "RollingUpdate" and update and current != update and updated < desired:
         return Readiness(State.PROCESSING, f"{updated} of {desired} pods updated", rolling=True)
-    words = f"{ready} of {desired} pods ready"
-    return Readiness(State.READY, words) if ready >= desired else observed.not_yet(words)
+    return _pods_ready(observed, ready, desired)
 
 
 def _daemon_set(observed: _Seen) -> Readiness:
@@ -160,12 +155,14 @@ def _daemon_set(observed: _Seen) -> Readiness:
     on_delete = observed.spec.child("updateStrategy").text("type") == "OnDelete"
     if updated < desired and not on_delete:
         return Readiness(State.PROCESSING, f"{updated} of {desired} pods updated", rolling=True)
-    words = f"{ready} of {desired} pods ready"
-    return Readiness(State.READY, words) if ready >= desired else observed.not_yet(words)
+    return _pods_ready(observed, ready, desired)
 
 
 def _replica_set(observed: _Seen) -> Readiness:
-    desired, ready = observed.spec.integer("replicas", 1), observed.status.integer("readyReplicas")
+    return _pods_ready(observed, observed.status.integer("readyReplicas"), observed.spec.integer("replicas", 1))
+
+
+def _pods_ready(observed: _Seen, ready: int, desired: int) -> Readiness:
     words = f"{ready} of {desired} pods ready"
     return Readiness(State.READY, words) if ready >= desired else observed.not_yet(words)
 
@@ -173,7 +170,7 @@ def _replica_set(observed: _Seen) -> Readiness:
 def _definition(observed: _Seen) -> Readiness:
     if observed.is_true("Terminating"):
         return Readiness(State.DELETING, f"deleting its objects{_because(observed.condition('Terminating'))}")
-    if observed.is_false("NamesAccepted"):
+    if observed.is_true("NamesAccepted", "False"):
         return Readiness(State.ERROR, f"name conflict{_because(observed.condition('NamesAccepted'))}")
     if observed.is_true("Established"):
         return Readiness(State.READY, "established")

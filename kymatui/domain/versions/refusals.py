@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from msgspec import Struct
 
 from kymatui.domain.kyma.maintenance_windows import MaintenanceWindow
@@ -14,20 +16,24 @@ class Refusal(Struct, frozen=True):
 
     module: str
 
+    STATE: ClassVar[State] = State.ERROR
+    KEEPS_INSTALLED: ClassVar[bool] = False
+    UNINSTALLS: ClassVar[bool] = False
+
     @property
     def state(self) -> State:
         """Return the state that lifecycle-manager reports if the module was not installed before."""
-        return State.ERROR
+        return self.STATE
 
     @property
     def keeps_installed(self) -> bool:
         """Return whether the installed module stays as it is."""
-        return False
+        return self.KEEPS_INSTALLED
 
     @property
     def uninstalls(self) -> bool:
         """Return whether lifecycle-manager deletes the module's Manifest and so the module."""
-        return False
+        return self.UNINSTALLS
 
 
 class ChannelIsNone(Refusal, frozen=True):
@@ -67,9 +73,7 @@ class CatalogUnreadable(Refusal, frozen=True):
 
     why: UnknownFact
 
-    @property
-    def state(self) -> State:
-        return State.UNKNOWN
+    STATE: ClassVar[State] = State.UNKNOWN
 
 
 class ChannelUnknown(Refusal, frozen=True):
@@ -77,9 +81,7 @@ class ChannelUnknown(Refusal, frozen=True):
 
     why: UnknownFact
 
-    @property
-    def state(self) -> State:
-        return State.UNKNOWN
+    STATE: ClassVar[State] = State.UNKNOWN
 
 
 class NoChannels(Refusal, frozen=True):
@@ -114,9 +116,7 @@ class NoTemplateInChannel(Refusal, frozen=True):
     channel: str
     offered: tuple[str, ...]
 
-    @property
-    def state(self) -> State:
-        return State.WARNING
+    STATE: ClassVar[State] = State.WARNING
 
 
 class TemplateWithoutChannel(Refusal, frozen=True):
@@ -130,17 +130,13 @@ class IsMandatory(Refusal, frozen=True):
 
     template: str
 
-    @property
-    def state(self) -> State:
-        return State.WARNING
+    STATE: ClassVar[State] = State.WARNING
 
 
 class NotAllowed(Refusal, frozen=True):
     """The Kyma may not have the module; lifecycle-manager uninstalls it."""
 
-    @property
-    def uninstalls(self) -> bool:
-        return True
+    UNINSTALLS: ClassVar[bool] = True
 
 
 class InternalOnly(NotAllowed, frozen=True):
@@ -172,13 +168,8 @@ class SelectorInvalid(NotAllowed, frozen=True):
 class KeepsInstalled(Refusal, frozen=True):
     """lifecycle-manager keeps the installed version and reports a warning."""
 
-    @property
-    def state(self) -> State:
-        return State.WARNING
-
-    @property
-    def keeps_installed(self) -> bool:
-        return True
+    STATE: ClassVar[State] = State.WARNING
+    KEEPS_INSTALLED: ClassVar[bool] = True
 
 
 class HeldBack(KeepsInstalled, frozen=True):
@@ -209,6 +200,4 @@ class WindowsUnreadable(KeepsInstalled, frozen=True):
 
     reason: str
 
-    @property
-    def state(self) -> State:
-        return State.ERROR
+    STATE: ClassVar[State] = State.ERROR
