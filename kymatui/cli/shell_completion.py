@@ -209,10 +209,6 @@ def _contexts(typed: Typed) -> Iterable[str]:
     return _contexts_in(_options(typed).kubeconfig)
 
 
-def _control_contexts(typed: Typed) -> Iterable[str]:
-    return _contexts_in(_options(typed, remote=True).kubeconfig)
-
-
 def _runtime_contexts(typed: Typed) -> Iterable[str]:
     return _contexts_in(typed.options.get("skr_kubeconfig") or _options(typed, remote=True).kubeconfig)
 
@@ -233,14 +229,6 @@ def _modules(typed: Typed) -> Iterable[str]:
     if typed.command[0] in _NO_MODULES:
         return ()
     return [name for name in _names(typed).modules if name not in typed.positionals]
-
-
-def _versions(typed: Typed) -> Iterable[str]:
-    return _names(typed).modules.get(typed.positionals[0] if typed.positionals else "", ())
-
-
-def _rules(typed: Typed) -> Iterable[str]:
-    return _every_rule(typed) if typed.positionals[:1] == ["explain"] else ()
 
 
 def _every_rule(_: Typed) -> Iterable[str]:
@@ -270,18 +258,18 @@ def _runtimes(typed: Typed) -> Iterable[str]:
 _PROVIDERS: dict[str, Callable[[Typed], Iterable[str]]] = {
     "context": _contexts,
     "contexts": _contexts,
-    "kcp_context": _control_contexts,
+    "kcp_context": lambda typed: _contexts_in(_options(typed, remote=True).kubeconfig),
     "skr_context": _runtime_contexts,
     "channel": _channels,
     "name": _modules,
     "names": _modules,
     "module": _modules,
     "modules": _modules,
-    "version": _versions,
+    "version": lambda typed: _names(typed).modules.get(typed.positionals[0] if typed.positionals else "", ()),
     "labels": _labels,
     "remote": _runtimes,
     "runtime": _runtimes,
-    "rule": _rules,
+    "rule": lambda typed: _every_rule(typed) if typed.positionals[:1] == ["explain"] else (),
     "rules": _every_rule,
     "argument": _settings,
     "job": _jobs,

@@ -119,10 +119,6 @@ def _source(module: Module) -> Cell:
     return Cell(text, "muted", full=module.source_kind)
 
 
-def _channel(module: Module) -> Cell:
-    return known_cell(module, RowFact.CHANNEL, text_cell(module.channel))
-
-
 def _installed(module: Module) -> Cell:
     """Return the installed version; mark a version that is only reported, sorted like any other."""
     cell = version_cell(module.installed)
@@ -151,10 +147,6 @@ def signature_cell(signature: ModuleSignature | None) -> Cell:
     """Return whether the component is signed, the worst first when sorted."""
     status = signature.status if signature is not None else SignatureStatus.LOADING
     return Cell(status.value, SIGNATURE_TONES[status], _SIGNATURE_ORDER.index(status))
-
-
-def _age(module: Module) -> Cell:
-    return Cell("", "muted", order=-(module.created or 0), since=module.created)
 
 
 def format_age(module: Module, now: float) -> str:
@@ -217,10 +209,6 @@ def _from(module: Module) -> str:
     return ", ".join(module.sources) or address
 
 
-def _channels(module: Module) -> str:
-    return ", ".join(f"{name}={version}" for name, version in module.channels.items())
-
-
 class Explanation(Struct, frozen=True):
     """Line under the table: what is wrong with the module under the cursor, and who must act."""
 
@@ -255,7 +243,7 @@ def _manifest_name(entry: CatalogEntry) -> Cell:
 _MODULE_CELLS: Mapping[str, Callable[[Module], Cell]] = {
     "name": lambda module: Cell(sanitize(module.name), "strong"),
     "source": _source,
-    "channel": _channel,
+    "channel": lambda module: known_cell(module, RowFact.CHANNEL, text_cell(module.channel)),
     "installed": _installed,
     "desired": lambda module: known_cell(module, RowFact.DESIRED, version_cell(module.desired)),
     "newest": lambda module: known_cell(module, RowFact.NEWEST, version_cell(module.newest, "muted")),
@@ -265,11 +253,11 @@ _MODULE_CELLS: Mapping[str, Callable[[Module], Cell]] = {
     "presence": lambda module: known_cell(module, RowFact.STATE, Cell(module.presence.value, "muted")),
     "checks": _checks,
     "tags": _tags,
-    "age": _age,
+    "age": lambda module: Cell("", "muted", order=-(module.created or 0), since=module.created),
     "manager": _manager,
     "reason": _reason,
     "actor": lambda module: Cell(module.actor.value, "accent"),
-    "channels": lambda module: text_cell(_channels(module)),
+    "channels": lambda module: text_cell(", ".join(f"{name}={version}" for name, version in module.channels.items())),
     "by": lambda module: text_cell(module.installed_by),
     "from": lambda module: text_cell(_from(module)),
     "kyma": lambda module: text_cell(module.reports.kyma),

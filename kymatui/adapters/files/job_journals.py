@@ -266,10 +266,8 @@ def _campaign_records(cluster: str, folder: Path) -> Iterator[JobRecord]:
         options = {key: value for key, value in (("channel", channel), ("policy", policy)) if value}
         runtimes = [entry.on.partition(" ")[2] for entry in edits]
         heading = JobHeading(verb, (module,), {**options, RUNTIMES: ",".join(runtimes)}, "", cluster)
-        steps = [_runtime_step(entry) for entry in edits]
+        steps = [
+            JournalEntry(edit.time, edit.run, edit.mark, RUNTIME_STEP, edit.on.partition(" ")[2]) for edit in edits
+        ]
         is_open = any(entry.mark is JournalMark.BEGUN for entry in edits)
         yield _record(heading, min(edits, key=lambda edit: edit.time), steps, is_open=is_open)
-
-
-def _runtime_step(entry: JournalEntry) -> JournalEntry:
-    return JournalEntry(entry.time, entry.run, entry.mark, RUNTIME_STEP, entry.on.partition(" ")[2])

@@ -194,11 +194,8 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
         ]
 
     def _fallback(self, where: ImageReference, digest: str) -> list[ContentDescriptor]:
-        index = self._tagged(where, digest.replace(":", "-"))
+        index = self.find_manifest(ImageReference(where.registry, where.repository, digest.replace(":", "-")))
         return list(index.manifests) if index else []
-
-    def _tagged(self, where: ImageReference, tag: str) -> ImageManifest | None:
-        return self.find_manifest(ImageReference(where.registry, where.repository, tag))
 
     def _keep_fallback(self, where: ImageReference, subject: str, raw: bytes, media_type: str) -> None:
         """Add a manifest to the index under its subject's tag (distribution specification, "Referrers Tag")."""

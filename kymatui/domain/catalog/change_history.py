@@ -20,7 +20,7 @@ from kymatui.domain.kubernetes.object_meta import Condition, read_conditions, re
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.states import State, state_rank
 from kymatui.domain.snapshot.object_index import ObjectIndex
-from kymatui.domain.snapshot.snapshots import CATALOG_FEED, FeedState, Object, Snapshot, is_namespaced_feed
+from kymatui.domain.snapshot.snapshots import CATALOG_FEED, FeedState, Object, Snapshot, is_namespaced_feed, same_items
 from kymatui.domain.versions.messages import drift_words
 
 MAX_CHANGES = 2000
@@ -114,7 +114,7 @@ class ChangeHistory:
         """Return a row's facts; compute them again only if the row or one of its objects changed."""
         objects = tuple(locations.find(ref) for ref in _observed(row))
         kept = self._kept_facts.get(row.name)
-        if kept is not None and kept[0] is row and _same(kept[1], objects):
+        if kept is not None and kept[0] is row and same_items(kept[1], objects):
             return kept[2]
         facts = dict(_facts(row, objects))
         self._kept_facts[row.name] = row, objects, facts
@@ -164,10 +164,6 @@ def worse_states(changes: Iterable[ModuleChange]) -> Iterator[ModuleChange]:
         is_problem = change.what == STATE and change.after in (State.WARNING, State.ERROR)
         if is_problem and change.before and state_rank(State(change.after)) < state_rank(State(change.before)):
             yield change
-
-
-def _same(values: Sequence[object], other: Sequence[object]) -> bool:
-    return len(values) == len(other) and all(a is b for a, b in zip(values, other, strict=True))
 
 
 def _observed(row: ModuleRow) -> Iterator[ObjectRef]:

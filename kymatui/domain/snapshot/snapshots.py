@@ -37,7 +37,7 @@ class ReadCache:
     ) -> Made:
         """Return the last result under this name if inputs and `others` are the same, else compute it."""
         kept = self._kept.get(name)
-        if kept is not None and kept[0] == others and all(map(_same, kept[1], inputs)):
+        if kept is not None and kept[0] == others and all(map(same_items, kept[1], inputs)):
             return kept[2]  # type: ignore[return-value]  # what is kept under one name is made by one function
         value = make()
         self._kept[name] = (others, inputs, value)
@@ -51,7 +51,7 @@ class ReadCache:
                 self._kept.pop(name, None)
 
 
-def _same(values: Sequence[object], other: Sequence[object]) -> bool:
+def same_items(values: Sequence[object], other: Sequence[object]) -> bool:
     return values is other or (len(values) == len(other) and all(a is b for a, b in zip(values, other, strict=True)))
 
 

@@ -130,10 +130,7 @@ class FleetSession:
 
     def wait_complete(self, timeout: float) -> bool:
         """Wait until all is listed or refused; False where that took too long. Raises what fails for good."""
-        return self._director.wait(self._is_listed, timeout)
-
-    def _is_listed(self) -> bool:
-        return are_settled(self.feeds, time.time())
+        return self._director.wait(lambda: are_settled(self.feeds, time.time()), timeout)
 
     def require_kyma(self) -> None:
         """Raise where there is no fleet to be shown."""

@@ -119,7 +119,7 @@ class FormScreen(FirstPaintModal[Json | None]):
 
         Raises ValueError with the problem.
         """
-        return self._from_form() if self._shows_form else self._from_yaml()
+        return self._from_form() if self._shows_form else _parsed(self.query_one(TextArea).text, self._document)
 
     def _from_form(self) -> Json:
         document = self._document
@@ -128,9 +128,6 @@ class FormScreen(FirstPaintModal[Json | None]):
             if line.value != format_value(value_at(self._document, field.path)):
                 document = with_value(document, field.path, parse_value(field, line.value))
         return document
-
-    def _from_yaml(self) -> Json:
-        return _parsed(self.query_one(TextArea).text, self._document)
 
     @on(Input.Changed)
     def _changed(self) -> None:

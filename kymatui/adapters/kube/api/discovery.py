@@ -137,11 +137,9 @@ class Discovery:
         core = not group
         with self._lock:
             if core not in self._served:
-                self._served[core] = self._cached(core) or self._ask(core)
+                cached = self._cache.load(core) if self._cache is not None else None
+                self._served[core] = cached or self._ask(core)
             return self._served[core]
-
-    def _cached(self, core: bool) -> ServedResources | None:
-        return self._cache.load(core) if self._cache is not None else None
 
     def _ask(self, core: bool) -> ServedResources:
         self._asked_at = self._asked[core] = self._clock()

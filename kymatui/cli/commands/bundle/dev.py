@@ -189,7 +189,7 @@ class _DevRun:
         except (CancelledError, _InstalledError):
             raise
         except KymatuiError as error:
-            _print_error(error)
+            print_message(str(error), error.hint)
             if isinstance(error, _SERVER_ERRORS):
                 return CycleEnd.RETRY
             print_text("waiting for the next save")
@@ -292,10 +292,6 @@ def _manager_in(bundle: Bundle, manager: ObjectRef | None) -> ObjectRef | None:
         return None
     same = (ref for ref in map(read_ref, bundle.objects) if (ref.kind, ref.name) == (manager.kind, manager.name))
     return next(same, None)
-
-
-def _print_error(error: KymatuiError) -> None:
-    print_message(str(error), error.hint)
 
 
 class _LogPrinter:
