@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.ui.base.screen_app import ScreenPart
 from kymatui.ui.base.screen_keys import DisabledKeysScreen, key_help, why_no_step
 from kymatui.ui.navigation.command_table import (
     ScreenCommand,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from kymatui.ui.widgets.prompt import Mode, Prompt
 
 
-class FramedScreen(DisabledKeysScreen[None]):
+class FramedScreen(ScreenPart, DisabledKeysScreen[None]):
     """Screen with the frame; subclasses return `step`, `body` and why an action is disabled."""
 
     # What opens a field comes before all other keys: text that is typed right after it would run keys otherwise.
@@ -123,10 +124,6 @@ class FramedScreen(DisabledKeysScreen[None]):
         if self.kymatui.has_begun:  # not before the first paint of the first screen
             yield self.command_line.new_prompt()
         yield KeyBar(id="keys")
-
-    @property
-    def kymatui(self) -> ScreenApp:
-        return cast("ScreenApp", self.app)
 
     def on_mount(self) -> None:
         self.frame.show(self.kymatui.frame_facts)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from textual import events
 from textual.app import App
+from textual.message_pump import MessagePump
 
 if TYPE_CHECKING:
     from textual.notifications import SeverityLevel
@@ -134,3 +135,11 @@ class ScreenApp(App[int]):
                 field._forward_event(event)
                 return
         await super().on_event(event)
+
+
+class ScreenPart(MessagePump):
+    """Base of the screens, dialogs and panes of the application, next to what they are."""
+
+    @property
+    def kymatui(self) -> ScreenApp:
+        return cast("ScreenApp", self.app)

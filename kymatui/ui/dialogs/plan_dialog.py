@@ -10,7 +10,7 @@ Enter asks and y confirms. Where writes are impossible the plan is displayed wit
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
 from textual.app import ComposeResult
@@ -21,6 +21,7 @@ from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewAnswer, PreviewVerdict
 from kymatui.errors import KymatuiError
 from kymatui.ui.base.first_paint import FirstPaintModal
+from kymatui.ui.base.screen_app import ScreenPart
 from kymatui.ui.base.screen_keys import DisabledKeysScreen, action_of
 from kymatui.ui.connection.remote_reading import read_remote
 from kymatui.ui.dialogs.choice_dialog import ConfirmScreen
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 _CHECK_SECONDS = 0.5  # seconds between two checks of whether the plan is still valid
 
 
-class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswer]):
+class PlanScreen(ScreenPart, FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswer]):
     """Plan dialog; it polls `outdated` for the reason why the plan is no longer valid, "" while it is."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -68,10 +69,6 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
         self._why_outdated = ""
         self._only_changes = False
         self._asked = False
-
-    @property
-    def kymatui(self) -> ScreenApp:
-        return cast("ScreenApp", self.app)
 
     @property
     def _targets(self) -> tuple[ClusterTarget, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, Final, cast
+from typing import ClassVar, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,6 +19,7 @@ from kymatui.domain.logs.log_lines import format_line
 from kymatui.domain.logs.log_query import LogOptions
 from kymatui.domain.logs.log_sources import LogSource, ModuleLogs, PodContainer, choose_sources, find_logs, log_roots
 from kymatui.errors import KymatuiError
+from kymatui.ui.base.screen_app import ScreenPart
 from kymatui.ui.connection.cluster_link import FollowedObjects
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.logs.log_labels import LogCounts, missing_words, reading_words, source_labels, state_words
@@ -28,11 +29,8 @@ from kymatui.ui.terminal.file_saving import copy_text
 from kymatui.ui.terminal.plain_widgets import Static, Vertical
 from kymatui.ui.viewmodels.display_text import ChoiceOption, Question
 
-if TYPE_CHECKING:
-    from kymatui.ui.base.screen_app import ScreenApp
 
-
-class LogsPane(Vertical):
+class LogsPane(ScreenPart, Vertical):
     """Reads in threads of its own, which end with it. Without `ref` it is about the module."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -69,10 +67,6 @@ class LogsPane(Vertical):
     def on_unmount(self) -> None:
         self.kymatui.view.follow(self, FollowedObjects())
         self._link.close()
-
-    @property
-    def kymatui(self) -> ScreenApp:
-        return cast("ScreenApp", self.app)
 
     @property
     def text(self) -> LogText:

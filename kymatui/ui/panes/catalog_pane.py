@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 from msgspec.structs import replace
 from textual import work
@@ -12,6 +12,7 @@ from textual.content import Content
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.lists.catalog import COLUMN_NAMES, OFFERED, CatalogColumn, choose_columns
+from kymatui.ui.base.screen_app import ScreenPart
 from kymatui.ui.navigation.command_table import ScreenCommand, unknown_name
 from kymatui.ui.panes.table_pane import TablePane, sort_keys, view_keys
 from kymatui.ui.presenters.catalog.catalog_views import ALL_MODULES, CatalogView, catalog_views, columns_of
@@ -25,10 +26,9 @@ from kymatui.ui.widgets.view_tabs import Tab
 if TYPE_CHECKING:
     from kymatui.domain.catalog.rows import Catalog
     from kymatui.domain.modules.state_checks import ModuleSignature
-    from kymatui.ui.base.screen_app import ScreenApp
 
 
-class CatalogPane(TablePane):
+class CatalogPane(ScreenPart, TablePane):
     """Table of modules with a view per channel; the cursor starts on `module`."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -44,10 +44,6 @@ class CatalogPane(TablePane):
         self._columns = ColumnChoice(lambda: self.table)
         self._can = (False, False)
         self._is_restored = False
-
-    @property
-    def kymatui(self) -> ScreenApp:
-        return cast("ScreenApp", self.app)
 
     @property
     def is_narrowed(self) -> bool:

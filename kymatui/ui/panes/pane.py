@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar, cast
 
 from msgspec.structs import replace
 from textual import on
@@ -15,18 +15,16 @@ from kymatui.domain.catalog.module_events import module_objects
 from kymatui.domain.catalog.rows import ModuleRow
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.snapshot.snapshots import Snapshot
+from kymatui.ui.base.framed_screen import FramedScreen
+from kymatui.ui.base.screen_app import ScreenPart
 from kymatui.ui.connection.cluster_link import FollowedObjects
 from kymatui.ui.navigation.history import LOGS, ScreenStep, logs_step, object_step
 from kymatui.ui.terminal.plain_widgets import Vertical
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable
 
-if TYPE_CHECKING:
-    from kymatui.ui.base.framed_screen import FramedScreen
-    from kymatui.ui.base.screen_app import ScreenApp
 
-
-class Pane(Vertical):
+class Pane(ScreenPart, Vertical):
     """Tab that is created when it is first opened, and drawn only while visible."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -91,10 +89,6 @@ class Pane(Vertical):
     def exports(self) -> Mapping[str, Callable[[], str]]:
         """Return the exports besides tables and pictures by file suffix."""
         return {}
-
-    @property
-    def kymatui(self) -> ScreenApp:
-        return cast("ScreenApp", self.app)
 
 
 class ObjectListPane(Pane):
