@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -27,16 +27,13 @@ from kymatui.actions.restored_objects import (
     restore_refusal,
     was_installed_here,
 )
+from kymatui.domain.catalog.rows import Catalog
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.plans.backups import BackupInfo, DeletionBackups, group_by_deletion
 from kymatui.engine.cluster.ports import Cluster, cluster_identity
 from kymatui.errors import PartlyDoneError, RefusedError, UnknownNameError
-
-if TYPE_CHECKING:
-    from kymatui.domain.catalog.rows import Catalog
-
 
 _BACKUPS: Final = "backups"
 

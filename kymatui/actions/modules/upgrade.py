@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -27,12 +26,10 @@ from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.ports import Blobs, Cluster
 from kymatui.engine.inventory.inventory_store import CONFIG_MAP, ApplySetStore
 from kymatui.engine.inventory.release_store import SECRET
+from kymatui.engine.sources.artifact_store import ArtifactStore
 from kymatui.engine.sources.chart_lookup import chart_location
 from kymatui.errors import ForbiddenError, KymatuiError, RefusedError
 from kymatui.helm.rendering.releases import record_text
-
-if TYPE_CHECKING:
-    from kymatui.engine.sources.artifact_store import ArtifactStore
 
 _DEPLOYED, _UNINSTALLING = "deployed", "uninstalling"  # Helm's label `status` of a release Secret
 _WIDTH = 4  # registries and chart repositories that are asked in parallel

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 from kymatui.cli.output.plan_changes import question_text
 from kymatui.cli.output.printing import print_text
+from kymatui.domain.plans.cluster_target import ClusterTarget
 from kymatui.errors import RefusedError
-
-if TYPE_CHECKING:
-    from kymatui.domain.plans.cluster_target import ClusterTarget
 
 
 def confirm(target: ClusterTarget, action: str, consequence: str = "", *, yes: bool) -> None:

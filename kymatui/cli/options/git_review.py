@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from kymatui.actions.git_sources import duration_line, read_durations
 from kymatui.cli.output.printing import document
 from kymatui.domain.gitops import GitChange, GitChanges, GitSource, git_document, git_warnings, repository_document
 from kymatui.domain.kubernetes.terminal_text import sanitize, sanitize_lines
+from kymatui.engine.cluster.ports import Cluster
 from kymatui.errors import RefusedError
-
-if TYPE_CHECKING:
-    from kymatui.engine.cluster.ports import Cluster
 
 _MOST_BLOCKS: Final = 3  # changed objects that are printed below a plan for people
 

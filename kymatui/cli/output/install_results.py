@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kymatui.actions.batch import Work
+from kymatui.actions.modules.install import InstallItem
+from kymatui.actions.modules.upgrade import SkippedUpgrade
 from kymatui.cli.output.batch_view import BatchQuestion, BatchView
 from kymatui.cli.output.plan_changes import (
     change_counts,
@@ -19,14 +21,10 @@ from kymatui.cli.output.plan_changes import (
 from kymatui.cli.output.printing import print_text
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.plans.cluster_target import ClusterTarget
+from kymatui.engine.apply.applier import ApplyOutcome
+from kymatui.engine.jobs.wait import NotReadyError
+from kymatui.engine.plans.plan import Action, Plan, Step
 from kymatui.errors import KymatuiError, PartlyDoneError, RefusedError
-
-if TYPE_CHECKING:
-    from kymatui.actions.modules.install import InstallItem
-    from kymatui.actions.modules.upgrade import SkippedUpgrade
-    from kymatui.engine.apply.applier import ApplyOutcome
-    from kymatui.engine.plans.plan import Plan, Step
-
 
 _MOST_KEPT = 3  # objects that the last line names; the others are counted
 _DONE = {"install": "installed", "upgrade": "upgraded", "adopt": "adopted"}
@@ -123,8 +121,6 @@ class InstallView(BatchView["Plan", "ApplyOutcome"]):
         return super().refusal(items)
 
     def failure(self, items: Sequence[InstallItem]) -> KymatuiError:
-        from kymatui.engine.jobs.wait import NotReadyError
-
         if all(item.work is Work.WAIT for item in items if item.error is not None or item.refusal is not None):
             self.undone = "not ready"
         error = super().failure(items)
@@ -147,8 +143,6 @@ def left_out_json(left_out: Sequence[SkippedUpgrade]) -> list[dict[str, str | No
 
 def _result_line(plan: Plan, outcome: ApplyOutcome) -> str:
     """Return what was done, with the notes of a chart below it."""
-    from kymatui.engine.plans.plan import Action
-
     counted = {"applied": len(outcome.written), "deleted": len(outcome.deleted), "unchanged": len(plan.of(Action.SAME))}
     done = ", ".join(f"{number} {word}" for word, number in counted.items() if number)
     name = f"{plan.bundle.name} {plan.bundle.version}".rstrip()

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from kymatui.domain.gitops import GitChanges
 from kymatui.domain.kubernetes.refs import split_name
 from kymatui.domain.kubernetes.terminal_text import format_count
-
-if TYPE_CHECKING:
-    from kymatui.domain.ownership import OwnedObject
+from kymatui.domain.ownership import OwnedObject
 
 MAX_PARALLEL = 8
 """Runtimes that are planned or edited at the same time."""

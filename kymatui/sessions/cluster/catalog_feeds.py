@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from kymatui.actions.operator_lease import LEASE as OPERATOR_LEASE
 from kymatui.adapters.kube.api.client import Client
@@ -26,6 +26,7 @@ from kymatui.domain.snapshot.cluster_index import (
 )
 from kymatui.domain.snapshot.snapshots import FeedState, Object, namespaced_feed
 from kymatui.engine.jobs.identity import is_dead
+from kymatui.sessions.feeds.community_catalogs import CommunityCatalogs
 from kymatui.sessions.feeds.feed_director import FeedDirector
 from kymatui.sessions.feeds.feeds import (
     DEFINITIONS,
@@ -36,10 +37,6 @@ from kymatui.sessions.feeds.feeds import (
     WatchedKind,
     module_kinds,
 )
-
-if TYPE_CHECKING:
-    from kymatui.sessions.feeds.community_catalogs import CommunityCatalogs
-
 
 _PROBE = 120.0
 """Seconds between two calls of `arrange` where CRDs cannot be watched."""

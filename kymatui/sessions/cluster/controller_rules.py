@@ -5,21 +5,18 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec.structs import replace
 
+from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.domain.kubernetes.object_meta import OPERATOR
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.controller_flags import POLICY_KEY, ControllerFlags, read_controller_flags
 from kymatui.domain.kyma.field_defaults import FieldSchema, read_field_schema
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings, UnreadablePolicy, WindowPolicy, read_policy
 from kymatui.errors import ClusterError, ConfigurationError
-
-if TYPE_CHECKING:
-    from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-    from kymatui.sessions.cluster.session_options import SessionOptions
-
+from kymatui.sessions.cluster.session_options import SessionOptions
 
 FoundRules = tuple[ControllerSettings, tuple[str, ...]]
 """The rules, and in sentences where they come from and what of them is not known."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -15,6 +15,7 @@ from kymatui.adapters.kube.auth.secret_kubeconfig import connect_from_secret, re
 from kymatui.adapters.kube.transport.transport import Transport
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.adapters.kube.watch.watch_reader import WatchTiming
+from kymatui.domain.fleet.fleet_tracker import RuntimeKey
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.errors import CancelledError, ConfigurationError, ForbiddenError, UnreachableError
@@ -22,9 +23,6 @@ from kymatui.sessions.cluster.catalog_session import CatalogSession
 from kymatui.sessions.cluster.session_options import SessionOptions
 from kymatui.sessions.control_plane.runtime_clients import owner_kyma, read_access_secret
 from kymatui.sessions.feeds.feeds import KYMA_KINDS
-
-if TYPE_CHECKING:
-    from kymatui.domain.fleet.fleet_tracker import RuntimeKey
 
 CONNECT_SECONDS: Final = 10.0  # until a runtime counts as unreachable
 _MANIFESTS: Final = KYMA_KINDS[3]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.domain.kubernetes.object_meta import OPERATOR
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
@@ -14,9 +15,6 @@ from kymatui.domain.remote.watcher_routes import TLS_SECRET, WEBHOOK
 from kymatui.domain.snapshot.snapshots import Object
 from kymatui.errors import ClusterError, NotFoundError
 from kymatui.sessions.feeds.feeds import WatchedKind
-
-if TYPE_CHECKING:
-    from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 
 _ISTIO: Final = "networking.istio.io"
 _WATCHER = WatchedKind("watchers", OPERATOR, "Watcher", ("v1beta2", "v1beta1"))

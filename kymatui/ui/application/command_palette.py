@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from msgspec import Struct
 from textual.command import DiscoveryHit, Hit, Hits, Provider
@@ -14,13 +14,10 @@ from textual.fuzzy import Matcher
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.ui.base.framed_screen import FramedScreen
 from kymatui.ui.base.screen_keys import action_of
+from kymatui.ui.flows.flow_app import FlowApp
 from kymatui.ui.navigation.command_table import help_lines
 from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.navigation.key_help import key_name
-
-if TYPE_CHECKING:
-    from kymatui.ui.flows.flow_app import FlowApp
-
 
 _MOVING = ("table.", "document.")  # keys that users try without a search
 

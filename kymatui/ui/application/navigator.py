@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from textual.app import App
+from textual.screen import Screen
 
 from kymatui.ui.application.screen_registry import screen_for
 from kymatui.ui.base.framed_screen import FramedScreen, HasTabs
@@ -15,11 +18,6 @@ from kymatui.ui.navigation.history import (
     Trail,
     VisitHistory,
 )
-
-if TYPE_CHECKING:
-    from textual.app import App
-    from textual.screen import Screen
-
 
 _IN_FLEET = {"problems": FLEET_PROBLEMS, "changes": "recent"}
 """The lists about the fleet in the place of those about one cluster."""

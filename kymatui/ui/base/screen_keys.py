@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 from textual import events
 from textual.actions import parse
+from textual.binding import Binding
 from textual.screen import Screen, ScreenResultType
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.ui.base.first_paint import FirstPaintScreen
+from kymatui.ui.navigation.history import VisitHistory
 from kymatui.ui.navigation.key_help import KeyHelp, group_of, join_keys, key_name
-
-if TYPE_CHECKING:
-    from textual.binding import Binding
-
-    from kymatui.ui.navigation.history import VisitHistory
 
 
 class WhyOff(Protocol):

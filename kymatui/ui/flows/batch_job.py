@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Generic
+from typing import Generic
 
 from msgspec.structs import replace
 
 from kymatui.actions.batch import BatchItem, BatchJob, Items, Plan, Result, Verb, run_items
 from kymatui.actions.git_sources import duration_line, read_durations
+from kymatui.actions.jobs import JobReport
 from kymatui.domain.gitops import GitChanges
+from kymatui.domain.plans.plan_preview import Preview
 from kymatui.errors import PartlyDoneError
-
-if TYPE_CHECKING:
-    from kymatui.actions.jobs import JobReport
-    from kymatui.domain.plans.plan_preview import Preview
-    from kymatui.ui.flows.flow_app import FlowApp
+from kymatui.ui.flows.flow_app import FlowApp
 
 
 async def with_durations(app: FlowApp, preview: Preview, changes: GitChanges) -> Preview:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -22,17 +22,15 @@ from kymatui.domain.plans.jobs import JobPurpose, module_key
 from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine, git_option, join_previews
 from kymatui.engine.deletion.deletion_state import NextStep
 from kymatui.errors import KymatuiError, RefusedError
+from kymatui.ui.connection.cluster_link import ConnectionLink
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
 from kymatui.ui.flows.batch_job import run_batch_job, with_durations
 from kymatui.ui.flows.deletion_reader import DeletionChoices, delete_action
+from kymatui.ui.flows.flow_app import FlowApp
 from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.presenters.plans.deletion_stages import preview_deletion
 from kymatui.ui.viewmodels.display_text import ChoiceOption, Question
-
-if TYPE_CHECKING:
-    from kymatui.ui.connection.cluster_link import ConnectionLink
-    from kymatui.ui.flows.flow_app import FlowApp
 
 STAYS = "deleted objects stay deleted; the module's manager and the other objects stay; delete again to continue"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -24,12 +23,10 @@ from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.form_dialog import FormScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
 from kymatui.ui.flows.batch_job import run_batch_job, with_durations
+from kymatui.ui.flows.flow_app import FlowApp
+from kymatui.ui.flows.job_controller import JobRestart
 from kymatui.ui.presenters.plans.install_preview import install_title, preview_install
 from kymatui.ui.viewmodels.display_text import ChoiceOption, Question
-
-if TYPE_CHECKING:
-    from kymatui.ui.flows.flow_app import FlowApp
-    from kymatui.ui.flows.job_controller import JobRestart
 
 _STAYS = "applied objects stay; run it again to finish"
 _CREATE, _IGNORE, _EDIT = "create", "ignore", "edit"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -37,16 +37,14 @@ from kymatui.domain.plans.jobs import KYMA_KEY, JobPurpose, module_key
 from kymatui.domain.plans.plan_preview import PreviewVerdict, git_option
 from kymatui.errors import KymatuiError
 from kymatui.sessions.deletions import edits_of
+from kymatui.ui.connection.cluster_link import ConnectionLink
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
 from kymatui.ui.flows.batch_job import run_batch_job, with_durations
+from kymatui.ui.flows.flow_app import FlowApp
+from kymatui.ui.flows.job_controller import JobRestart
 from kymatui.ui.presenters.plans.kyma_edit_preview import edit_title, preview_edit, preview_label, split_proposals
 from kymatui.ui.viewmodels.display_text import ChoiceOption, Question
-
-if TYPE_CHECKING:
-    from kymatui.ui.connection.cluster_link import ConnectionLink
-    from kymatui.ui.flows.flow_app import FlowApp
-    from kymatui.ui.flows.job_controller import JobRestart
 
 EDIT = "edit the Kyma"
 _STAYS = "the Kyma edit stays, and its effect continues"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kymatui.actions.jobs import FOLLOW_SECONDS, JobReport, JobSpec
 from kymatui.actions.modules.manifest import (
@@ -20,16 +20,14 @@ from kymatui.domain.plans.manifest_body import ManifestProgress
 from kymatui.domain.plans.plan_preview import PreviewVerdict, git_option, join_previews
 from kymatui.domain.snapshot.cluster_index import index_cluster
 from kymatui.errors import RefusedError
+from kymatui.ui.connection.cluster_link import ConnectionLink
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
 from kymatui.ui.flows.batch_job import run_batch_job
+from kymatui.ui.flows.flow_app import FlowApp
 from kymatui.ui.flows.kyma_edit import result_message
 from kymatui.ui.presenters.plans.install_preview import manifest_title, preview_manifest
 from kymatui.ui.viewmodels.display_text import ChoiceOption, Question
-
-if TYPE_CHECKING:
-    from kymatui.ui.connection.cluster_link import ConnectionLink
-    from kymatui.ui.flows.flow_app import FlowApp
 
 WRITE, FOLLOW = "write the Manifest", "wait for kymatui's operator"
 _STAYS = "the Manifest stays; kymatui's operator continues"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from kymatui.actions.jobs import JobReport, JobSpec
 from kymatui.actions.restore import (
@@ -33,12 +32,9 @@ from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
 from kymatui.ui.flows.batch_job import run_batch_job
 from kymatui.ui.flows.deletion_reader import delete_action
+from kymatui.ui.flows.flow_app import FlowApp
 from kymatui.ui.presenters.plans.install_preview import changed_fields
 from kymatui.ui.viewmodels.display_text import ChoiceOption, Question, shorten_path
-
-if TYPE_CHECKING:
-    from kymatui.ui.flows.flow_app import FlowApp
-
 
 _STEP = "create missing objects"
 _STAYS = "created objects stay; restore again to create the rest"

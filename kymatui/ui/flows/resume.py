@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from kymatui.adapters.files.job_journals import interrupted
 from kymatui.domain.kubernetes.terminal_text import sanitize
@@ -13,12 +13,9 @@ from kymatui.domain.kyma_edit.module_edit import EditVerb
 from kymatui.engine.cluster.ports import Cluster, name_cluster
 from kymatui.engine.jobs.job_records import JobRecord
 from kymatui.errors import RefusedError
+from kymatui.ui.flows.flow_app import FleetFlowApp, FlowApp
 from kymatui.ui.flows.job_controller import read_interrupted
 from kymatui.ui.navigation.command_table import unknown_name
-
-if TYPE_CHECKING:
-    from kymatui.ui.flows.flow_app import FleetFlowApp, FlowApp
-
 
 _SECONDS = 30.0
 """Seconds for which it is displayed what was interrupted: after a start people look at the list first."""

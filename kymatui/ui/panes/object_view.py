@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
+from typing import ClassVar, TypeVar, cast
 
 from textual import work
 from textual.app import ComposeResult
 from textual.content import Content
 
+from kymatui.actions.session import Session
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.snapshot.snapshots import Object
 from kymatui.errors import DefectError, KymatuiError, UnreachableError
+from kymatui.ui.flows.flow_app import FlowApp
 from kymatui.ui.presenters.module.yaml_documents import DocumentReading, as_yaml, reading_line, reading_of
 from kymatui.ui.terminal.plain_widgets import Static, Vertical, with_tone
 from kymatui.ui.widgets.document import Document
-
-if TYPE_CHECKING:
-    from kymatui.actions.session import Session
-    from kymatui.ui.flows.flow_app import FlowApp
-
 
 T = TypeVar("T")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from textual import on
 from textual.app import ComposeResult
@@ -12,6 +12,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from kymatui.ui.base.framed_screen import FramedScreen
+from kymatui.ui.base.screen_app import ScreenApp
 from kymatui.ui.navigation.command_table import ScreenCommand, unknown_name
 from kymatui.ui.presenters.catalog.table_notices import TableNotice
 from kymatui.ui.terminal.plain_widgets import Box, Static, Vertical, with_tone
@@ -20,9 +21,6 @@ from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable
 from kymatui.ui.widgets.status_line import StatusLine
 from kymatui.ui.widgets.view_tabs import Tab, ViewTabs
-
-if TYPE_CHECKING:
-    from kymatui.ui.base.screen_app import ScreenApp
 
 
 def view_keys(ids: str, number: int, text: str) -> Iterator[Binding]:

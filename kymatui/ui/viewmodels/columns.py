@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 from rich.cells import cell_len
 
 from kymatui.lists.columns import Column
-
-if TYPE_CHECKING:
-    from kymatui.ui.viewmodels.row_list import Row
-
+from kymatui.ui.viewmodels.row_list import Row
 
 GAP = 2  # cells between two columns
 _ARROW = 2  # cells of the sort arrow with its space

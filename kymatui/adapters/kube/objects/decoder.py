@@ -6,12 +6,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from kymatui.adapters.http.response_body import LIST_SECONDS, MOST_EMPTY_PAGES, MOST_OBJECTS, MOST_PAGES
+from kymatui.adapters.kube.objects.api_resource import ApiResource
 from kymatui.adapters.kube.objects.envelope import (
     FieldError,
     check_envelope,
@@ -21,10 +22,6 @@ from kymatui.adapters.kube.objects.envelope import (
 )
 from kymatui.adapters.kube.transport.transport import Answer, Request, Transport
 from kymatui.errors import OversizedAnswerError, ServerError
-
-if TYPE_CHECKING:
-    from kymatui.adapters.kube.objects.api_resource import ApiResource
-
 
 Object = dict[str, Any]
 

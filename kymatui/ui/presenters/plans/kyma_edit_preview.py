@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from kymatui.actions.plans import Uninstall
 from kymatui.domain.catalog.effects import Effect
 from kymatui.domain.gitops import git_document, joined_changes
 from kymatui.domain.kubernetes.terminal_text import name_or_count, with_subject
@@ -15,9 +16,6 @@ from kymatui.domain.ownership import describe_objects
 from kymatui.domain.plans.cluster_management import ClusterManagement, ClusterManager
 from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine, git_consents
 from kymatui.domain.rights import patching, role_hint
-
-if TYPE_CHECKING:
-    from kymatui.actions.plans import Uninstall
 
 _WORDS = {
     EditVerb.ENABLE: "enable {}",

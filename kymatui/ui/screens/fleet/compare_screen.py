@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
+from kymatui.actions.session import Session
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.remote.differences import ComparisonLine, LineVerdict
 from kymatui.domain.remote.side_by_side import SideBySide, compare_sides
@@ -23,9 +24,6 @@ from kymatui.ui.viewmodels.sorting import SortOrder
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable
 from kymatui.ui.widgets.status_line import StatusLine
-
-if TYPE_CHECKING:
-    from kymatui.actions.session import Session
 
 
 class CompareScreen(ListScreen):
