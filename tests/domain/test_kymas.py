@@ -32,8 +32,8 @@ def test_what_is_read_of_a_kyma() -> None:
     found = read_kyma(raw)
     assert isinstance(found, Kyma)
     assert found.modules == (
-        ModuleRequest("mod", "fast", "", "Ignore", False, ""),
-        ModuleRequest("plain", "", "", "CreateAndDelete", True, ""),
+        ModuleRequest("mod", "fast", "", "Ignore", False),
+        ModuleRequest("plain", "", "", "CreateAndDelete", True),
     )
     said = found.report("mod")
     assert said is not None

@@ -46,7 +46,6 @@ class FormField(Struct, frozen=True):
     required: bool = False
     minimum: float | None = None
     maximum: float | None = None
-    pattern: str = ""
 
     @property
     def label(self) -> str:
@@ -107,7 +106,6 @@ def _field(schema: Mapping[str, Any], path: Path, required: bool) -> FormField:
         required,
         _number(schema.get("minimum")),
         _number(schema.get("maximum")),
-        schema["pattern"] if isinstance(schema.get("pattern"), str) else "",
     )
 
 

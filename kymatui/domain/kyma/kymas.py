@@ -56,7 +56,6 @@ class ModuleRequest(Struct, frozen=True):
     version: str
     policy: str
     managed: bool
-    controller: str
 
     @property
     def is_reported(self) -> bool:
@@ -149,7 +148,6 @@ def read_request(entry: JsonReader) -> ModuleRequest:
         version=entry.text("version"),
         policy=entry.text("customResourcePolicy", Policy.CREATE_AND_DELETE),
         managed=entry.flag("managed", True),
-        controller=entry.text("controller"),
     )
 
 
@@ -171,7 +169,7 @@ def _report(entry: JsonReader) -> ModuleReport:
 def reported_requests(kyma: Kyma, deleted: Container[str] = ()) -> tuple[ModuleRequest, ...]:
     """Return what a runtime requests, by its status; `deleted` modules have a Manifest in deletion."""
     return tuple(
-        ModuleRequest(report.name, report.channel, "", "", report.state != State.UNMANAGED, "")
+        ModuleRequest(report.name, report.channel, "", "", report.state != State.UNMANAGED)
         for report in kyma.reports
         if report.state != State.DELETING and report.name not in deleted
     )

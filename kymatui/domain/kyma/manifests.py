@@ -89,7 +89,6 @@ class Manifest(WithRaw, Struct, frozen=True):
     config: ImageSpec | None
     crds: ImageSpec | None
     resource: Mapping[str, Any] | None
-    manager: ObjectRef | None
     state: str
     operation: str
     conditions: tuple[Condition, ...]
@@ -235,7 +234,6 @@ def read_manifest(raw: object) -> Manifest | MalformedObject:
         config=_image_spec(spec.child("config")) if spec.has("config") else None,
         crds=_image_spec(spec.child("crds")) if spec.has("crds") else None,
         resource=spec.mapping("resource"),
-        manager=_synced(spec.child("manager")) if spec.has("manager") else None,
         state=status.text("state"),
         operation=status.child("lastOperation").text("operation"),
         conditions=read_conditions(status),

@@ -207,7 +207,6 @@ def test_kinds_and_names_are_found(client: Client) -> None:
     found = client.discovery.find_kind("apps", "Deployment", ("v9", "v1"))
     assert found is not None
     assert found.version == "v1"
-    assert "scale" in found.subresources
 
 
 def test_rights_are_asked_once_a_namespace(client: Client, namespace: str) -> None:

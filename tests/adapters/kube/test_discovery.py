@@ -219,6 +219,5 @@ def test_parts_of_plain_resources_belong_to_them() -> None:
     ]
     document = {"kind": "APIResourceList", "resources": entries}
     (found,) = read_resources("g", "v1", Answer(200, json.dumps(document).encode()))
-    assert found.subresources == ("status",)
     assert found.path("n", "a b", "status") == "/apis/g/v1/namespaces/n/things/a%20b/status"
     assert found.path() == "/apis/g/v1/things"

@@ -292,9 +292,6 @@ def _aggregated(group: str, version: Any) -> Iterator[ApiResource]:
             plural=item.resource,
             namespaced=item.scope == "Namespaced",
             verbs=tuple(item.verbs or ()),
-            singular=item.singularResource or "",
-            short_names=tuple(item.shortNames or ()),
-            subresources=tuple(part.subresource for part in item.subresources or ()),
         )
 
 
@@ -302,11 +299,6 @@ def read_resources(group: str, version: str, answer: Answer) -> tuple[ApiResourc
     """Return the resources of a plain APIResourceList. Raise ServerError as `read_versions` does."""
     items = read_typed(answer, _resources_type).resources or ()
     _require_few(answer, len(items))
-    parts: dict[str, list[str]] = {}
-    for item in items:
-        plural, _, part = item.name.partition("/")
-        if part:
-            parts.setdefault(plural, []).append(part)
     return tuple(
         ApiResource(
             group=group,
@@ -315,12 +307,9 @@ def read_resources(group: str, version: str, answer: Answer) -> tuple[ApiResourc
             plural=item.name,
             namespaced=item.namespaced,
             verbs=tuple(item.verbs or ()),
-            singular=item.singularName or "",
-            short_names=tuple(item.shortNames or ()),
-            subresources=tuple(parts.get(item.name, ())),
         )
         for item in items
-        if "/" not in item.name
+        if "/" not in item.name  # a subresource
     )
 
 
@@ -330,22 +319,11 @@ def _versions_type() -> Any:
 
     One type fits the three documents because no field of one has another type in the next.
     """
-
     word: Any = _word()
-    texts = list[str] | None
-    part: Any = msgspec.defstruct("Part", [("subresource", str)])
     kind: Any = msgspec.defstruct("ResponseKind", [("kind", str, "")])
     resource: Any = msgspec.defstruct(
         "AggregatedResource",
-        [
-            ("resource", word),
-            ("scope", str),
-            ("responseKind", kind | None, None),
-            ("verbs", texts, None),
-            ("singularResource", str | None, None),
-            ("shortNames", texts, None),
-            ("subresources", list[part] | None, None),
-        ],
+        [("resource", word), ("scope", str), ("responseKind", kind | None, None), ("verbs", list[str] | None, None)],
     )
     version: Any = msgspec.defstruct(
         "Version", [("version", word), ("freshness", str | None, None), ("resources", list[resource] | None, None)]
@@ -371,18 +349,8 @@ def _versions_type() -> Any:
 
 @lru_cache(maxsize=1)
 def _resources_type() -> Any:
-
-    texts = list[str] | None
     resource: Any = msgspec.defstruct(
-        "PlainResource",
-        [
-            ("name", _word("/")),
-            ("kind", str),
-            ("namespaced", bool),
-            ("verbs", texts, None),
-            ("singularName", str | None, None),
-            ("shortNames", texts, None),
-        ],
+        "PlainResource", [("name", _word("/")), ("kind", str), ("namespaced", bool), ("verbs", list[str] | None, None)]
     )
     return msgspec.defstruct("Resources", [("kind", str), ("resources", list[resource] | None, None)])
 

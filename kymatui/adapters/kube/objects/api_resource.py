@@ -10,7 +10,7 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind
 
 
 class ApiResource(Struct, frozen=True):
-    """One resource in one version; `subresources` are names such as "status" and "scale"."""
+    """One resource in one version."""
 
     group: str
     version: str
@@ -18,9 +18,6 @@ class ApiResource(Struct, frozen=True):
     plural: str
     namespaced: bool
     verbs: tuple[str, ...] = ()
-    singular: str = ""
-    short_names: tuple[str, ...] = ()
-    subresources: tuple[str, ...] = ()
 
     @property
     def gvk(self) -> GroupVersionKind:
