@@ -7,9 +7,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kubernetes.refs import SECRET, ObjectRef
 from kymatui.domain.objects.description import Description
-from kymatui.domain.objects.references import SECRET, Reference, ReferenceState, ResolvedReference, find_references
+from kymatui.domain.objects.references import Reference, ReferenceState, ResolvedReference, find_references
 from kymatui.domain.snapshot.snapshots import Object
 from kymatui.errors import ForbiddenError, KymatuiError, NotFoundError
 

@@ -14,12 +14,11 @@ from kymatui.domain.catalog.module_events import Event, event_objects, events_ab
 from kymatui.domain.catalog.object_tree import build_tree
 from kymatui.domain.catalog.rows import ModuleRow
 from kymatui.domain.kubernetes.object_meta import read_ref
-from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kubernetes.refs import CRD, DEPLOYMENT, SECRET, GroupVersionKind, ObjectRef
 from kymatui.domain.logs.log_lines import format_line
 from kymatui.domain.logs.log_query import LogOptions
 from kymatui.domain.logs.log_sources import ContainerRole, LogSource, PodContainer, find_logs, log_roots
 from kymatui.domain.objects.redaction import Redactor
-from kymatui.domain.objects.references import SECRET
 from kymatui.domain.snapshot.object_index import ObjectIndex, index_objects
 from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, FeedState, ReadCache, Snapshot
 from kymatui.engine.cluster.ports import Cluster
@@ -36,11 +35,11 @@ _OPERATOR = "operator.kyma-project.io"
 _KINDS = (
     *(GroupVersionKind(_OPERATOR, "v1beta2", kind) for kind in ("Kyma", "ModuleTemplate", "ModuleReleaseMeta")),
     GroupVersionKind(_OPERATOR, "v1beta2", "Manifest"),
-    GroupVersionKind("apps", "v1", "Deployment"),
+    DEPLOYMENT,
     GroupVersionKind("", "v1", "Pod"),
     GroupVersionKind("", "v1", "Event"),
     SECRET,
-    GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition"),
+    CRD,
 )
 
 

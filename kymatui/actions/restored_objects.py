@@ -17,7 +17,7 @@ from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.ownership import LABEL_PART_OF
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.kind_order import defined_kinds, install_waves, is_definition
-from kymatui.engine.cluster.ports import Cluster
+from kymatui.engine.cluster.ports import NAMESPACE, Cluster
 from kymatui.engine.jobs.job_progress import CREATION_WORDS, JobProgress
 from kymatui.engine.jobs.journal import NO_JOURNAL, Journal
 from kymatui.engine.jobs.run import USER_ACTION_SECONDS
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 Object = dict[str, Any]
 _LOOK = 0.5  # seconds between two looks for a kind that is not served yet, and for what is still being deleted
-_NAMESPACE = GroupVersionKind("", "v1", "Namespace")
 _LEAVING = "being terminated"  # of a namespace, as the server says it
 _GOING = "it is still being deleted"
 
@@ -168,11 +167,11 @@ def plan_restore(objects: Sequence[Object], cluster: Cluster) -> tuple[RestoreSt
     freed, owners = detach_owners(objects)
     inside = [body for wave in owners.first(install_waves(freed)) for body in wave]
     kinds = frozenset(defined_kinds(body for body in inside if is_definition(read_ref(body))))
-    names = frozenset(ref.name for ref in map(read_ref, inside) if ref.kind == _NAMESPACE)
+    names = frozenset(ref.name for ref in map(read_ref, inside) if ref.kind == NAMESPACE)
     namespaces = sorted({ref.namespace for ref in map(read_ref, inside)} - {""})
     stop = threading.Event()
     presence = run_for_each(
-        [ObjectRef(_NAMESPACE, "", name) for name in namespaces], lambda ref: _is_there(ref, cluster), stop
+        [ObjectRef(NAMESPACE, "", name) for name in namespaces], lambda ref: _is_there(ref, cluster), stop
     )
     missing = frozenset(name for name, is_present in zip(namespaces, presence, strict=True) if not is_present)
     preview = _Sight(cluster, kinds, names, missing, owners)

@@ -13,11 +13,10 @@ import yaml
 from kymatui.actions.edits import module_edits
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.domain.kubernetes.object_meta import field_managers
-from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kubernetes.refs import SECRET, GroupVersionKind, ObjectRef
 from kymatui.domain.ownership import LIFECYCLE_APPLIER
 from kymatui.engine.apply import applier, planner
 from kymatui.engine.cluster.ports import PatchKind
-from kymatui.engine.inventory.release_store import SECRET
 from kymatui.engine.jobs.run import SystemClock, begin
 from kymatui.engine.plans.plan import Intent
 from kymatui.helm.rendering.releases import Release, Status, to_record

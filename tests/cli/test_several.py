@@ -18,10 +18,9 @@ from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.cli.commands.modules import upgrade
 from kymatui.cli.options import batch_renderers
 from kymatui.cli.options.direct_install import CommandContext
-from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kubernetes.refs import SECRET, GroupVersionKind, ObjectRef
 from kymatui.engine.apply import applier
 from kymatui.engine.cluster.ports import PatchKind
-from kymatui.engine.inventory.release_store import SECRET
 from kymatui.engine.jobs.wait import NotReadyError
 from kymatui.errors import ForbiddenError
 from kymatui.sessions.cluster.catalog_session import open_session

@@ -10,14 +10,14 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kubernetes.refs import SECRET, GroupVersionKind, ObjectRef
 from kymatui.engine import Options, check, rollback
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.deletion.managed_deletion import DeletionConsent
 from kymatui.engine.deletion.module_deletion import uninstall_module
 from kymatui.engine.deletion.uninstall_plan import DeletionScope, plan_uninstall
-from kymatui.engine.inventory.release_store import SECRET, ReleaseStore
+from kymatui.engine.inventory.release_store import ReleaseStore
 from kymatui.engine.jobs.run import SystemClock, begin
 from kymatui.engine.plans.plan import Intent
 from kymatui.engine.sources import chart_source

@@ -13,13 +13,13 @@ import pytest
 from msgspec.structs import replace
 
 from kymatui.domain.inventories import InventoryState
-from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kubernetes.refs import SECRET, GroupVersionKind, ObjectRef
 from kymatui.engine import Options, check, rollback
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.deletion import module_deletion, uninstall_plan
 from kymatui.engine.deletion.managed_deletion import DeletionConsent
 from kymatui.engine.deletion.uninstall_plan import WHOLE, DeletionScope
-from kymatui.engine.inventory.release_store import SECRET, ReleaseStore, interrupted_values, read_inventory
+from kymatui.engine.inventory.release_store import ReleaseStore, interrupted_values, read_inventory
 from kymatui.engine.jobs.run import SystemClock, begin
 from kymatui.engine.plans.plan import Action, plan_from_json, plan_to_json
 from kymatui.engine.plans.transforms import with_labels

@@ -13,6 +13,7 @@ from kymatui.actions.modules.adopt import with_misplaced
 from kymatui.domain.gitops import git_warnings
 from kymatui.domain.kubernetes.managed_fields import KUBERNETES_COMPONENTS
 from kymatui.domain.kubernetes.object_meta import field_managers, read_ref
+from kymatui.domain.kubernetes.refs import SECRET
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.ownership import ANNOTATION_RELEASE, ANNOTATIONS_OWNED_BY, LIFECYCLE_APPLIER, owning_manifest
 from kymatui.engine.cluster.ports import FIELD_MANAGER, OPERATOR_FIELD_MANAGER, PatchKind
@@ -20,7 +21,7 @@ from kymatui.engine.deletion import module_deletion, uninstall_plan
 from kymatui.engine.deletion.deletion_state import DeletionState, ManagedBy
 from kymatui.engine.deletion.managed_deletion import DeletionConsent
 from kymatui.engine.inventory.inventory_store import ApplySetStore
-from kymatui.engine.inventory.release_store import SECRET, ReleaseStore
+from kymatui.engine.inventory.release_store import ReleaseStore
 from kymatui.engine.jobs.run import SystemClock, begin
 from kymatui.engine.plans.plan import Action, Intent, plan_from_json, plan_to_json
 from kymatui.errors import ConflictError, OutdatedError

@@ -8,10 +8,11 @@ import pytest
 from msgspec.structs import replace
 
 from kymatui.domain.kubernetes.object_meta import field_managers
+from kymatui.domain.kubernetes.refs import SECRET
 from kymatui.engine import check
 from kymatui.engine.cluster.ports import FIELD_MANAGER, PatchKind
 from kymatui.engine.dryrun.field_takeover import leftover_fields, object_after_takeover, take_over_fields
-from kymatui.engine.inventory.release_store import SECRET, ReleaseStore
+from kymatui.engine.inventory.release_store import ReleaseStore
 from kymatui.engine.jobs.run import SystemClock
 from kymatui.engine.plans.plan import Action, Intent
 from kymatui.helm.rendering.releases import Release, Status, from_record, to_record

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from kymatui.domain.installed import deletion_command, install_command
 from kymatui.domain.inventories import Inventory, inventory_name
-from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.domain.kubernetes.refs import CONFIG_MAP, SECRET
 from kymatui.domain.kubernetes.schema_forms import overrides
 from kymatui.domain.kyma.manifests import default_resource, default_resource_body
 from kymatui.errors import ConfigurationError, RefusedError
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from kymatui.helm.charts.values import ValuesText
     from kymatui.ocm.component_location import ComponentLocation
 
-_CONFIG_MAP = GroupVersionKind("", "v1", "ConfigMap")
-_SECRET = GroupVersionKind("", "v1", "Secret")
 _OWN = "app.kubernetes.io/managed-by=kymatui"
 
 
@@ -210,7 +208,7 @@ def refuse_deleting(known: Inventory | None) -> None:
 def inventories(cluster: Cluster) -> list[tuple[str, str]]:
     """Return namespace and name of each installation of kymatui, except those of charts."""
     start = inventory_name("")
-    metadata = [raw["metadata"] for raw in cluster.list(_CONFIG_MAP, labels=_OWN)]
+    metadata = [raw["metadata"] for raw in cluster.list(CONFIG_MAP, labels=_OWN)]
     names = [
         (str(meta["namespace"]), str(meta["name"]).removeprefix(start)) for meta in metadata if meta["name"] != start
     ]
@@ -219,9 +217,9 @@ def inventories(cluster: Cluster) -> list[tuple[str, str]]:
 
 def _places(cluster: Cluster, name: str) -> Iterator[str]:
     """Yield the namespaces with an inventory, or a Helm release, of that name."""
-    for raw in cluster.list(_CONFIG_MAP, labels=_OWN):
+    for raw in cluster.list(CONFIG_MAP, labels=_OWN):
         if raw["metadata"]["name"] == inventory_name(name):
             yield str(raw["metadata"]["namespace"])
-    for kind in (_SECRET, _CONFIG_MAP):
+    for kind in (SECRET, CONFIG_MAP):
         for raw in cluster.list(kind, labels=f"owner=helm,name={name}"):
             yield str(raw["metadata"]["namespace"])

@@ -16,6 +16,7 @@ from kymatui.domain.catalog.rows import ModuleRow
 from kymatui.domain.installed import deletion_command, is_deleted_elsewhere
 from kymatui.domain.inventories import KEY, OPERATOR, Inventory, InventoryState, read_document
 from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.refs import CONFIG_MAP, SECRET
 from kymatui.domain.kyma.template_index import TemplateIndex
 from kymatui.domain.kyma.versions import newest_above, parse_version, same_version
 from kymatui.domain.plans.cluster_management import detect_management
@@ -24,8 +25,7 @@ from kymatui.domain.snapshot.cluster_index import index_cluster
 from kymatui.domain.snapshot.snapshots import Snapshot
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.ports import Blobs, Cluster
-from kymatui.engine.inventory.inventory_store import CONFIG_MAP, ApplySetStore
-from kymatui.engine.inventory.release_store import SECRET
+from kymatui.engine.inventory.inventory_store import ApplySetStore
 from kymatui.engine.sources.artifact_store import ArtifactStore
 from kymatui.engine.sources.chart_lookup import chart_location
 from kymatui.errors import ForbiddenError, KymatuiError, RefusedError

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import read_ref
-from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kubernetes.refs import CRD, ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.versions.crd_diff import EVERY, CrdLosses, Path, crd_losses
 from kymatui.domain.versions.manifest_diff import Manifest
@@ -19,7 +19,6 @@ from kymatui.errors import KymatuiError
 
 MOST_KINDS: Final = 20
 """Kinds whose objects are listed for one comparison."""
-_CRD: Final = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 
 
 class VersionEffect(StrEnum):
@@ -90,7 +89,7 @@ def find_impact(cluster: Cluster, before: Manifest, after: Manifest) -> Impact:
 
 def _losses(before: Manifest, after: Manifest) -> Iterator[CrdLosses]:
     for key, body in before.items():
-        if body.get("kind") == _CRD.kind:
+        if body.get("kind") == CRD.kind:
             yield crd_losses(body, after.get(key))
 
 
@@ -117,7 +116,7 @@ def _of_crd(cluster: Cluster, lost: CrdLosses) -> Iterator[Affected]:
 
 
 def _stored_versions(cluster: Cluster, crd: str) -> frozenset[str]:
-    live = cluster.get(ObjectRef(_CRD, "", crd))
+    live = cluster.get(ObjectRef(CRD, "", crd))
     stored_versions = JsonReader(live).child("status").raw.get("storedVersions")
     return (
         frozenset(stored_version for stored_version in stored_versions if isinstance(stored_version, str))

@@ -63,3 +63,9 @@ def split_name(text: str) -> tuple[str, str]:
     """Return the namespace, "" where it is missing, and the name of `namespace/name`; a context's name has slashes."""
     namespace, slash, name = text.partition("/")
     return (namespace, name) if slash else ("", text)
+
+
+SECRET = GroupVersionKind("", "v1", "Secret")
+CONFIG_MAP = GroupVersionKind("", "v1", "ConfigMap")
+DEPLOYMENT = GroupVersionKind("apps", "v1", "Deployment")
+CRD = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")

@@ -9,11 +9,9 @@ from msgspec import Struct
 
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import read_ref
-from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kubernetes.refs import CONFIG_MAP, SECRET, GroupVersionKind, ObjectRef
 from kymatui.domain.snapshot.snapshots import Object
 
-CONFIG_MAP = GroupVersionKind("", "v1", "ConfigMap")
-SECRET = GroupVersionKind("", "v1", "Secret")
 SERVICE = GroupVersionKind("", "v1", "Service")
 SERVICE_ACCOUNT = GroupVersionKind("", "v1", "ServiceAccount")
 _CLAIM = GroupVersionKind("", "v1", "PersistentVolumeClaim")

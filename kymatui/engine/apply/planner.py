@@ -18,7 +18,7 @@ from kymatui.domain.gitops import git_source, git_warnings
 from kymatui.domain.inventories import Inventory, InventoryItem, is_deleted, reset, reset_if_deleting
 from kymatui.domain.kubernetes.managed_fields import content_writers
 from kymatui.domain.kubernetes.object_meta import read_ref
-from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kubernetes.refs import CONFIG_MAP, SECRET, GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import Policy
 from kymatui.domain.ownership import LABEL_PART_OF, OwnerKind
 from kymatui.domain.rights import RequiredPermission, role_hint
@@ -54,15 +54,10 @@ from kymatui.engine.dryrun.preview import (
     observe,
     preview_apply,
 )
-from kymatui.engine.inventory.inventory_store import CONFIG_MAP, ApplySetStore, refuse_other_kind
+from kymatui.engine.inventory.inventory_store import ApplySetStore, refuse_other_kind
 from kymatui.engine.inventory.ownership_marks import bundle_owner, with_ownership_marks
-from kymatui.engine.inventory.release_store import (
-    SECRET,
-    ReleaseStore,
-    interruption_notes,
-    refuse_pending,
-    require_storable,
-)
+from kymatui.engine.inventory.release_store import ReleaseStore, interruption_notes, refuse_pending, require_storable
+from kymatui.engine.jobs.lease import LEASE
 from kymatui.engine.jobs.run import Run
 from kymatui.engine.jobs.wait import is_deleted_when_done
 from kymatui.engine.plans.plan import (
@@ -80,7 +75,6 @@ from kymatui.engine.plans.plan import (
 from kymatui.engine.sources.chart_lookup import ChartLocation, chart_location
 from kymatui.errors import ConfigurationError, ForbiddenError, RefusedError
 
-LEASE = GroupVersionKind("coordination.k8s.io", "v1", "Lease")
 ANNOTATION_MADE_FOR: Final = "kymatui.io/made-for"
 
 

@@ -354,7 +354,7 @@ class Clock(Protocol):
         """Sleep; return early once `cancel` is set."""
 
 
-_SYSTEM: Final = ObjectRef(GroupVersionKind("", "v1", "Namespace"), "", "kube-system")
+_SYSTEM: Final = ObjectRef(NAMESPACE, "", "kube-system")
 
 
 def cluster_identity(cluster: Cluster) -> str:

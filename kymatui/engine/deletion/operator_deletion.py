@@ -10,7 +10,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from kymatui.domain.kubernetes.object_meta import OPERATOR
-from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kubernetes.refs import DEPLOYMENT, ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.plans.backups import summarize_names
 from kymatui.engine.cluster.concurrency import WIDTH
@@ -32,7 +32,6 @@ _PLURALS: Final = {
     "Watcher": "watchers",
 }
 _OF_KYMAS: Final = ("Kyma", "Manifest")
-_DEPLOYMENT: Final = GroupVersionKind("apps", "v1", "Deployment")
 
 
 def with_operator_objects(state: DeletionState, cluster: Cluster, *, delete_kymas: bool) -> DeletionState:
@@ -57,7 +56,7 @@ def _without_operator(
     assert state.uninstall is not None
     namespace = state.uninstall.inventory.namespace
     here = [instance for instance in listed.instances if instance.ref.namespace == namespace]
-    manager = ObjectRef(_DEPLOYMENT, namespace, OPERATOR_RELEASE)
+    manager = ObjectRef(DEPLOYMENT, namespace, OPERATOR_RELEASE)
     live = cluster.get(manager)
     available = ((live or {}).get("status") or {}).get("availableReplicas") or 0
     state = replace(state, manager=manager if live is not None else None, runs=available > 0)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from kymatui.domain.gitops import git_source
 from kymatui.domain.inventories import Inventory, InventoryItem, InventoryState, inventory_name, inventory_owner
 from kymatui.domain.kubernetes.object_meta import read_ref
-from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kubernetes.refs import CONFIG_MAP, SECRET, ObjectRef
 from kymatui.domain.ownership import Owner, OwnerKind
 from kymatui.domain.plans.backups import AcceptedObjects
 from kymatui.domain.rights import RequiredPermission
@@ -32,7 +32,6 @@ from kymatui.engine.deletion.cascade_contents import (
     staying,
 )
 from kymatui.engine.inventory.crd_holders import find_crd_holders
-from kymatui.engine.inventory.inventory_store import CONFIG_MAP
 from kymatui.engine.inventory.managed_resources import (
     ManagedKinds,
     ManagedObjects,
@@ -40,7 +39,7 @@ from kymatui.engine.inventory.managed_resources import (
     list_managed_resources,
     managed_kinds,
 )
-from kymatui.engine.inventory.release_store import SECRET, ReleaseStore, read_inventory, record_kind, refuse_pending
+from kymatui.engine.inventory.release_store import ReleaseStore, read_inventory, record_kind, refuse_pending
 from kymatui.engine.jobs.hooks import hook_key
 from kymatui.engine.jobs.lease import LEASE
 from kymatui.engine.jobs.object_deletion import uid_of, version_of

@@ -14,15 +14,13 @@ from msgspec import Struct
 from kymatui.domain.installed import RELEASES
 from kymatui.domain.inventories import KEY, Inventory, installation_owner, inventory_name, read_document
 from kymatui.domain.kubernetes.object_meta import OPERATOR, read_ref
-from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.domain.kubernetes.refs import CONFIG_MAP, SECRET, GroupVersionKind
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.domain.ownership import Owner, OwnerKind
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.kind_order import DEFINITION
 from kymatui.engine.cluster.ports import Cluster, Object
-from kymatui.engine.inventory.inventory_store import CONFIG_MAP
 from kymatui.engine.inventory.ownership_marks import LABEL_HELM
-from kymatui.engine.inventory.release_store import SECRET
 from kymatui.errors import CancelledError, ForbiddenError, KymatuiError
 from kymatui.helm.rendering.releases import from_record, mentioned_crds, record_text
 

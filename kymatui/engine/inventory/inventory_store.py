@@ -15,13 +15,12 @@ from kymatui.domain.inventories import (
     read_document,
     write_document,
 )
-from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kubernetes.refs import CONFIG_MAP, ObjectRef
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.cluster.ports import Cluster, Object
 from kymatui.engine.inventory.ownership_marks import LABEL_APPLYSET, LABEL_HELM
 from kymatui.errors import NotFoundError, RefusedError
 
-CONFIG_MAP: Final = GroupVersionKind("", "v1", "ConfigMap")
 _ANNOTATIONS: Final = "applyset.kubernetes.io"
 _TOOLING: Final = "kymatui/v1"
 

@@ -25,14 +25,14 @@ from kymatui.domain.inventories import (
     write_document,
 )
 from kymatui.domain.kubernetes.object_meta import read_ref
-from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kubernetes.refs import CONFIG_MAP, SECRET, GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.problems import shell_command
 from kymatui.domain.ownership import resource_policy
 from kymatui.engine.bundles.bundle import Bundle, BundleHook, ChartRelease
 from kymatui.engine.bundles.yaml_objects import read_objects, unique_documents
 from kymatui.engine.cluster.kind_order import clean
 from kymatui.engine.cluster.ports import Clock, Cluster, Object
-from kymatui.engine.inventory.inventory_store import CONFIG_MAP, ApplySetStore, InventoryStore
+from kymatui.engine.inventory.inventory_store import ApplySetStore, InventoryStore
 from kymatui.errors import ConfigurationError, NotFoundError, RefusedError
 from kymatui.helm.rendering.manifests import split_manifests
 from kymatui.helm.rendering.releases import (
@@ -57,7 +57,6 @@ from kymatui.helm.yaml.limits import YamlBudget
 from kymatui.helm.yaml.reading import load_exactly
 from kymatui.patterns import deferred
 
-SECRET: Final = GroupVersionKind("", "v1", "Secret")
 _LABEL_VALUE: Final = deferred(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 _LARGEST_SECRET: Final = 1024**2  # bytes of the values of a Secret, as API servers count them
 _ITEM: Final = 150  # bytes of an object in the inventory, about

@@ -12,13 +12,12 @@ from msgspec import Struct
 
 from kymatui.domain.inventories import Inventory, Origin
 from kymatui.domain.kubernetes.object_meta import LAST_APPLIED
-from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kubernetes.refs import SECRET, GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.errors import NotFoundError, RefusedError
 
 Lookup = Callable[[str, str, str, str], dict[str, Any]]
 """A function that returns an object or list by apiVersion, kind, namespace and name, {} for none."""
-_SECRET: Final = GroupVersionKind("", "v1", "Secret")
 _LETTERS: Final = (string.ascii_lowercase, string.ascii_uppercase, string.digits)
 _ROTATION: Final = str.maketrans(
     "".join(_LETTERS), "".join(letters[len(letters) // 2 :] + letters[: len(letters) // 2] for letters in _LETTERS)
@@ -162,7 +161,7 @@ def manifest_lookup(cluster: Cluster, named: Collection[str], read_inventory: Ca
             return plain(api_version, kind, namespace, name)
         location = f"{namespace}/{name}" if name else f"all Secrets of {namespace}" if namespace else "all Secrets"
         body = plain(api_version, kind, namespace, name) if name else None
-        if body == {} or (body is not None and _is_own(read_inventory(), ObjectRef(_SECRET, namespace, name))):
+        if body == {} or (body is not None and _is_own(read_inventory(), ObjectRef(SECRET, namespace, name))):
             return body
         hint = f"--lookup-secrets {namespace or 'NAMESPACE'}/{name or '*'} allows it"
         raise RefusedError(f"a template reads {location if not name else f'Secret {location}'} with lookup", hint=hint)

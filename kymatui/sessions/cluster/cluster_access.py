@@ -15,7 +15,7 @@ from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.plans.cluster_target import ClusterTarget
 from kymatui.domain.snapshot.snapshots import Object
-from kymatui.engine.cluster.ports import Cluster
+from kymatui.engine.cluster.ports import NAMESPACE, Cluster
 from kymatui.errors import ClusterError, NotFoundError, UnknownNameError
 from kymatui.sessions.cluster.session_options import SessionOptions
 
@@ -91,18 +91,15 @@ def read_object(client: Client, ref: ObjectRef) -> Object:
     return {**metadata, "apiVersion": served.api_version, "kind": served.kind}
 
 
-_NAMESPACE = GroupVersionKind("", "v1", "Namespace")
-
-
 def require_namespace(cluster: Cluster, name: str) -> None:
     """Raise UnknownNameError if the cluster has no such namespace; pass where namespaces may not be read."""
     try:
-        if cluster.kind(_NAMESPACE) is None or cluster.get(ObjectRef(_NAMESPACE, "", name)) is not None:
+        if cluster.kind(NAMESPACE) is None or cluster.get(ObjectRef(NAMESPACE, "", name)) is not None:
             return
     except ClusterError:  # unknown: the lists in the namespace report what is wrong
         return
     known: list[str] = []
     with contextlib.suppress(ClusterError):  # names only improve the message
-        known = [read_ref(raw).name for raw in cluster.list(_NAMESPACE)]
+        known = [read_ref(raw).name for raw in cluster.list(NAMESPACE)]
     hint = "`kubectl get namespaces` lists them"
     raise UnknownNameError.near("namespace", name, known, where=f"in {cluster.name}", hint=hint)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.domain.kubernetes.object_meta import OPERATOR
-from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kubernetes.refs import CONFIG_MAP, CRD, DEPLOYMENT, ObjectRef
 from kymatui.domain.kyma.controller_flags import POLICY_KEY, ControllerFlags, read_controller_flags
 from kymatui.domain.kyma.field_defaults import FieldSchema, read_field_schema
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings, UnreadablePolicy, WindowPolicy, read_policy
@@ -20,9 +20,6 @@ from kymatui.sessions.cluster.session_options import SessionOptions
 
 FoundRules = tuple[ControllerSettings, tuple[str, ...]]
 """The rules, and in sentences where they come from and what of them is not known."""
-_DEPLOYMENT: Final = GroupVersionKind("apps", "v1", "Deployment")
-_CONFIG_MAP: Final = GroupVersionKind("", "v1", "ConfigMap")
-_CRD: Final = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 _CATALOG: Final = {"ModuleTemplate": "moduletemplates", "ModuleReleaseMeta": "modulereleasemetas"}
 _VERSION: Final = "v1beta2"
 
@@ -43,7 +40,7 @@ def _read_schemas(home: KubeCluster) -> Mapping[str, FieldSchema]:
     schemas = {}
     for kind, plural in _CATALOG.items():
         with contextlib.suppress(ClusterError):
-            raw = home.get(ObjectRef(_CRD, "", f"{plural}.{OPERATOR}"))
+            raw = home.get(ObjectRef(CRD, "", f"{plural}.{OPERATOR}"))
             if raw is not None and (schema := read_field_schema(raw, _VERSION)) is not None:
                 schemas[kind] = schema
     return schemas
@@ -74,7 +71,7 @@ def _flags(home: KubeCluster, namespace: str) -> ControllerFlags | None:
     """Return the flags of lifecycle-manager, preferably of the Deployment that mounts a policy."""
     deployed = [
         flags
-        for raw in home.list(_DEPLOYMENT, namespace, with_managed_fields=True)
+        for raw in home.list(DEPLOYMENT, namespace, with_managed_fields=True)
         if (flags := read_controller_flags(raw))
     ]
     return min(deployed, key=lambda flags: (not flags.policy, flags.deployment), default=None)
@@ -83,7 +80,7 @@ def _flags(home: KubeCluster, namespace: str) -> ControllerFlags | None:
 def _policy(home: KubeCluster, namespace: str, flags: ControllerFlags) -> tuple[WindowPolicy | None, str]:
     if not flags.policy:
         return None, f"{flags.deployment} mounts no maintenance window policy"
-    ref = ObjectRef(_CONFIG_MAP, namespace, flags.policy)
+    ref = ObjectRef(CONFIG_MAP, namespace, flags.policy)
     try:
         raw = home.get(ref)
     except ClusterError as error:

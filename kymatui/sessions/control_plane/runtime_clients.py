@@ -18,7 +18,7 @@ from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.adapters.kube.watch.remembering_cluster import RUNTIME_KINDS, RememberingCluster
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME
-from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.domain.kubernetes.refs import SECRET
 from kymatui.domain.kyma.manifests import Manifest
 from kymatui.domain.snapshot.runtime_access import (
     AccessSecretAmbiguous,
@@ -41,7 +41,6 @@ IDLE_SECONDS: Final = 30.0
 """Seconds without a request after which the connections to a runtime are closed; its client stays."""
 _RENEW: Final = "create the access Secret again"
 _RENEW_OR_NAME: Final = f"{_RENEW}, or correct the annotation owned-by of the runtime's Kyma if it is wrong"
-_SECRET = GroupVersionKind("", "v1", "Secret")
 _KYMAS: Final = KYMA_KINDS[0]
 _OWNED_BY: Final = "deprecated-operator.kyma-project.io/owned-by"
 
@@ -198,7 +197,7 @@ def read_access_secret(
 
     Raises ConfigurationError for one that is no use, and for several.
     """
-    secrets = home.list(_SECRET, namespace, labels=f"{LABEL_KYMA_NAME}={kyma}", cancel=cancel)
+    secrets = home.list(SECRET, namespace, labels=f"{LABEL_KYMA_NAME}={kyma}", cancel=cancel)
     match find_runtime_access(kyma, secrets):
         case RuntimeAccess() as access:
             versions = ((raw["metadata"]["name"], raw["metadata"].get("resourceVersion", "")) for raw in secrets)

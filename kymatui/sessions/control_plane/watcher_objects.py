@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.domain.kubernetes.object_meta import OPERATOR
-from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kubernetes.refs import DEPLOYMENT, SECRET, GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
 from kymatui.domain.remote.watcher_chains import ControlPlaneObjects, RuntimeObjects
 from kymatui.domain.remote.watcher_routes import TLS_SECRET, WEBHOOK
@@ -22,8 +22,6 @@ _GATEWAY = WatchedKind("gateways", _ISTIO, "Gateway", ("v1", "v1beta1", "v1alpha
 _VIRTUAL = WatchedKind("virtualservices", _ISTIO, "VirtualService", ("v1", "v1beta1", "v1alpha3"))
 _SERVICE = WatchedKind("services", "", "Service", ("v1",))
 _HOOKS: Final = GroupVersionKind("admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration")
-_DEPLOYMENT: Final = GroupVersionKind("apps", "v1", "Deployment")
-_SECRET: Final = GroupVersionKind("", "v1", "Secret")
 _METADATA: Final = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
 
 
@@ -68,12 +66,12 @@ def read_runtime_side(cluster: KubeCluster, cancel: threading.Event | None = Non
 
     def metadata() -> Any:
         client = cluster.client
-        return client.get(client.resource(_SECRET), TLS_SECRET, KYMA_NAMESPACE, accept=_METADATA, cancel=cancel)
+        return client.get(client.resource(SECRET), TLS_SECRET, KYMA_NAMESPACE, accept=_METADATA, cancel=cancel)
 
     return RuntimeObjects(
         configuration=read_or_note("webhook", lambda: cluster.get(ObjectRef(_HOOKS, "", WEBHOOK), cancel=cancel)),
         deployment=read_or_note(
-            "Deployment", lambda: cluster.get(ObjectRef(_DEPLOYMENT, KYMA_NAMESPACE, WEBHOOK), cancel=cancel)
+            "Deployment", lambda: cluster.get(ObjectRef(DEPLOYMENT, KYMA_NAMESPACE, WEBHOOK), cancel=cancel)
         ),
         secret=read_or_note("Secret", metadata) is not None,
         why=why,
