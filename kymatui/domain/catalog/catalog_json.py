@@ -12,7 +12,7 @@ from kymatui.domain.installed import InstallationPhase, SourceKind, deletion_com
 from kymatui.domain.kyma.problems import Actor, Advice, AdviceKind, Problem, Severity
 from kymatui.domain.kyma.states import State, StateSource
 from kymatui.domain.modules.presence import Presence
-from kymatui.domain.modules.state_checks import Evaluation, RuleOutcome, RuleResult, SignatureStatus
+from kymatui.domain.modules.state_checks import RuleOutcome, RuleResult, SignatureStatus
 from kymatui.domain.snapshot.missing_lists import LIST_WORDS, ListGap, RowFact, UnknownFact
 from kymatui.domain.snapshot.snapshots import Feed
 from kymatui.domain.versions.drift import DriftKind
@@ -128,22 +128,8 @@ def reports_json(reports: StateReports) -> dict[str, Any]:
 
 def _checks(checked: CheckedResource) -> list[dict[str, Any]]:
     """Return the outcomes of the template's rules; a plain status.state has none."""
-    evaluation = checked.klm
-    if evaluation.source is not StateSource.RULES:
-        return []
-    return [_rule(checked, evaluation, outcome) for outcome in evaluation.rules]
-
-
-def _rule(checked: CheckedResource, evaluation: Evaluation, outcome: RuleOutcome) -> dict[str, Any]:
-    return {
-        "resource": str(checked.resource),
-        "path": outcome.rule.path,
-        "wanted": outcome.rule.value,
-        "found": outcome.value.text if outcome.value.found else None,
-        "result": outcome.result.value,
-        "mapsTo": outcome.rule.mapped_state,
-        "state": evaluation.state.value,
-    }
+    rules = checked.klm.rules if checked.klm.source is StateSource.RULES else ()
+    return [_read(_CHECK_FIELDS, (checked, outcome)) for outcome in rules]
 
 
 # the schema
@@ -219,18 +205,6 @@ def _installation() -> Schema:
         holder=_text("the run that works on it now", null=True),
         install=_text("the command that completes an interrupted installation", null=True),
         delete=_text("the command that deletes what an interrupted run left", null=True),
-    )
-
-
-def _check() -> Schema:
-    return _object(
-        resource=_text("kind, namespace and name of the module CR"),
-        path=_text("jsonPath of the rule"),
-        wanted=_text("value of the rule"),
-        found=_text("the value in the CR; null if it has none", null=True),
-        result=_word(RuleResult, "the result of the rule"),
-        mapsTo=_text("mappedState of the rule"),
-        state=_word(State, "the result of all rules for this CR"),
     )
 
 
@@ -311,6 +285,18 @@ def _advice_fields(read: Callable[[T], Advice | None]) -> dict[str, JsonField[T]
     }
 
 
+_CHECK_FIELDS: Final[Mapping[str, JsonField[tuple[CheckedResource, RuleOutcome]]]] = {
+    "resource": JsonField(_text("kind, namespace and name of the module CR"), lambda check: str(check[0].resource)),
+    "path": JsonField(_text("jsonPath of the rule"), lambda check: check[1].rule.path),
+    "wanted": JsonField(_text("value of the rule"), lambda check: check[1].rule.value),
+    "found": JsonField(
+        _text("the value in the CR; null if it has none", null=True),
+        lambda check: check[1].value.text if check[1].value.found else None,
+    ),
+    "result": JsonField(_word(RuleResult, "the result of the rule"), lambda check: check[1].result.value),
+    "mapsTo": JsonField(_text("mappedState of the rule"), lambda check: check[1].rule.mapped_state),
+    "state": JsonField(_word(State, "the result of all rules for this CR"), lambda check: check[0].klm.state.value),
+}
 _KYMA_FIELDS: Final[Mapping[str, JsonField[KymaSummary]]] = {
     "name": JsonField(_text("the object's name"), lambda kyma: kyma.ref.name),
     "namespace": JsonField(_text("its namespace"), lambda kyma: kyma.ref.namespace),
@@ -389,7 +375,7 @@ MODULE_FIELDS: Final[Mapping[str, JsonField[ModuleRow]]] = {
     "checks": JsonField(
         {
             "type": ["array", "null"],
-            "items": _check(),
+            "items": _object_of(_CHECK_FIELDS),
             "description": "each rule of customStateCheck for each module CR; null if the CRs could not be listed",
         },
         _unless(RowFact.CHECKS, lambda row: [rule for checked in row.checked for rule in _checks(checked)]),
