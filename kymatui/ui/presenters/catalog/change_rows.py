@@ -9,8 +9,7 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.states import parse_state
 from kymatui.lists.catalog_cells import TONES
-from kymatui.lists.columns import ABSENT, SIGNS, Cell, Column
-from kymatui.moments import format_duration
+from kymatui.lists.columns import ABSENT, SIGNS, Cell, Column, with_age
 from kymatui.ui.viewmodels.display_text import moment
 from kymatui.ui.viewmodels.row_list import Row
 
@@ -64,12 +63,7 @@ def _row(change: ModuleChange, now: float) -> Row:
         "what": Cell(sanitize(change.what)),
         "before": Cell(sanitize(change.before) or ABSENT, "muted"),
         "after": value_cell(change.after),
-        "since": Cell(
-            "" if change.since is None else format_duration(now - change.since),
-            "muted",
-            -(change.since or 0.0),
-            since=change.since,
-        ),
+        "since": with_age(Cell("", "muted", -(change.since or 0.0), since=change.since), now),
         "about": Cell(sanitize(change.about), "muted"),
     }
     return Row(_key(change), cells)

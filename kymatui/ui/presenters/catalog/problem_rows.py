@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from kymatui.domain.catalog.rows import Catalog
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.problems import Problem, Severity
 from kymatui.domain.snapshot.missing_lists import ListGap
 from kymatui.errors import KymatuiError
-from kymatui.lists.columns import Cell, Column
+from kymatui.lists.columns import Cell, ListColumn, cells_of
 from kymatui.ui.viewmodels.row_list import Row
-
-COLUMNS = (
-    Column("severity", "SEVERITY", 10),
-    Column("module", "MODULE", 18, flex=1),
-    Column("object", "OBJECT", 20, flex=3, priority=1, wraps=True),
-    Column("message", "PROBLEM", 30, flex=9, wraps=True),
-    Column("actor", "WHO ACTS", 17, flex=2, priority=2),
-)
 
 _ORDER = tuple(Severity)
 _TONES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "muted"}
+COLUMNS: Final[tuple[ListColumn[Problem], ...]] = (
+    ListColumn(
+        "severity",
+        "SEVERITY",
+        10,
+        cell=lambda row: Cell(str(row.severity), _TONES[row.severity], _ORDER.index(row.severity)),
+    ),
+    ListColumn.of_value("module", "MODULE", 18, lambda row: row.module, "strong", flex=1),
+    ListColumn.of_value("object", "OBJECT", 20, lambda row: row.object, "muted", flex=3, priority=1, wraps=True),
+    ListColumn.of_value("message", "PROBLEM", 30, lambda row: row.text, flex=9, wraps=True),
+    ListColumn.of_value("actor", "WHO ACTS", 17, lambda row: str(row.actor), "accent", flex=2, priority=2),
+)
 
 
 def problem_rows(catalog: Catalog | None, namespace: str = "") -> list[Row]:
@@ -76,14 +82,7 @@ def _problems(catalog: Catalog) -> str:
 
 
 def _row(problem: Problem) -> Row:
-    cells = {
-        "severity": Cell(str(problem.severity), _TONES[problem.severity], order=_ORDER.index(problem.severity)),
-        "module": Cell(sanitize(problem.module), "strong"),
-        "object": Cell(sanitize(problem.object), "muted"),
-        "message": Cell(sanitize(problem.text)),
-        "actor": Cell(sanitize(str(problem.actor)), "accent"),
-    }
-    return Row(_key(problem), cells)
+    return Row(_key(problem), cells_of(COLUMNS, problem))
 
 
 def problem_line(row: Row) -> str:

@@ -18,9 +18,8 @@ from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma.states import State, state_rank
 from kymatui.lists.catalog_cells import TONES, version_cell
-from kymatui.lists.columns import ABSENT, SIGNS, Cell, Column, cells_of, natural_key, on_screen
+from kymatui.lists.columns import ABSENT, SIGNS, Cell, Column, cells_of, natural_key, on_screen, with_age
 from kymatui.lists.fleet import VERSION_COLUMNS, runtime_state_cell
-from kymatui.moments import format_duration
 from kymatui.ui.presenters.catalog.change_rows import value_cell
 from kymatui.ui.presenters.fleet.runtime_rows import RuntimeFilter, actor_words, key_text
 from kymatui.ui.viewmodels.display_text import clock_time
@@ -128,12 +127,7 @@ def _wait_row(wait: PendingAction, now: float, short: str) -> Row:
         "state": Cell(f"{SIGNS.get(tone, '')} {wait.state}", tone, order=state_rank(wait.state)),
         "module": Cell(sanitize(wait.module) or "(the runtime)", "strong"),
         "runtime": Cell(sanitize(wait.runtime[1]), short=sanitize(short)),
-        "since": Cell(
-            "" if wait.since is None else format_duration(now - wait.since),
-            "muted",
-            -(wait.since or 0.0),
-            since=wait.since,
-        ),
+        "since": with_age(Cell("", "muted", -(wait.since or 0.0), since=wait.since), now),
         "reason": Cell(sanitize(wait.reason)),
     }
     distinct = "" if wait.module else wait.reason  # a runtime may wait for several things, a module has one reason

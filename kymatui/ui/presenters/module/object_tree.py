@@ -13,8 +13,7 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.states import State, worst_state
 from kymatui.lists.catalog_cells import TONES
-from kymatui.lists.columns import SIGNS, Cell, Column
-from kymatui.moments import format_duration
+from kymatui.lists.columns import SIGNS, Cell, Column, with_age
 from kymatui.ui.viewmodels.row_list import Row
 
 COLUMNS = (
@@ -133,7 +132,7 @@ def _row(branch: TreeBranch, lasts: tuple[bool, ...], above: str, folded: bool, 
         "namespace": Cell(sanitize(node.ref.namespace) if node is not None else "", "muted"),
         "state": Cell(f"{SIGNS.get(tone, '')} {word}", tone),
         "ready": Cell(sanitize(words), "muted" if tone in ("ready", "muted") else tone),
-        "age": Cell("" if created is None else format_duration(now - created), "muted", since=created),
+        "age": with_age(Cell("", "muted", since=created), now),
         "role": Cell(str(node.role) if node is not None else "", "muted"),
     }
     return Row(branch.key, cells, parent=above, unseen=node.ref.kind.kind if node is not None else "")

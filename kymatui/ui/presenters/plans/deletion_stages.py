@@ -23,8 +23,7 @@ from kymatui.engine.deletion.deletion_state import (
 )
 from kymatui.engine.inventory.managed_resources import ManagedObject
 from kymatui.engine.plans.plan import Action, Step
-from kymatui.lists.columns import Cell, Column
-from kymatui.moments import format_duration
+from kymatui.lists.columns import Cell, Column, with_age
 from kymatui.ui.viewmodels.display_text import as_screen_commands, shorten_path
 from kymatui.ui.viewmodels.row_list import Row
 
@@ -76,11 +75,7 @@ def _row(managed_object: ManagedObject, now: float, state: DeletionState) -> Row
         "kind": Cell(sanitize(managed_object.ref.kind.kind)),
         "namespace": Cell(sanitize(managed_object.ref.namespace), "muted"),
         "name": Cell(sanitize(managed_object.ref.name)),
-        "age": Cell(
-            format_duration(max(0.0, now - managed_object.created)) if managed_object.created is not None else "",
-            "muted",
-            since=managed_object.created,
-        ),
+        "age": with_age(Cell("", "muted", since=managed_object.created), now),
         "maker": Cell(sanitize(managed_object.maker), "muted"),
         "blocks": Cell(sanitize(words), tone),
     }
