@@ -267,19 +267,13 @@ class RegistryArtifacts:
     """
 
     def __init__(
-        self,
-        *,
-        insecure: Collection[str] = (),
-        ca: str | None = None,
-        credentials: FindCredentials | None = None,
-        cancelled: threading.Event | None = None,
-        report: TransferReport | None = None,
+        self, *, insecure: Collection[str] = (), ca: str | None = None, report: TransferReport | None = None
     ) -> None:
         self._report = report or _unreported
-        find = credentials or DockerCredentials().find
+        find = DockerCredentials().find
         self._insecure = frozenset(insecure)
-        self._secure_client = Registry(credentials=find, ca=ca, cancelled=cancelled)
-        self._plain_client = Registry(credentials=find, insecure=True, cancelled=cancelled)
+        self._secure_client = Registry(credentials=find, ca=ca)
+        self._plain_client = Registry(credentials=find, insecure=True)
 
     def client(self, repository: str) -> Registry:
         """Return the client for a repository ("host/path"), which has more requests than a store."""

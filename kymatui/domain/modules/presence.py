@@ -143,15 +143,13 @@ def is_held_by_resources(operation: str) -> bool:
     return _CUSTOM_RESOURCES in operation.lower()
 
 
-def actor_for_state(state: State, operation: str = "", *, is_read: bool = True) -> Actor:
-    """Return who acts next on a state in the Kyma's status; `operation` is the Manifest's message.
+def actor_for_state(state: State, *, is_read: bool = True) -> Actor:
+    """Return who acts next on a state in the Kyma's status.
 
     Where the runtime's objects are not read, its bad states do not tell who acts: the runtime's objects do.
     """
     if not is_read and state is not State.PROCESSING:
         return Actor.UNKNOWN
-    if state is State.DELETING:
-        return Actor.YOU if is_held_by_resources(operation) else Actor.KLM
     return Actor.YOU if state in (State.WARNING, State.ERROR) else Actor.KLM
 
 
