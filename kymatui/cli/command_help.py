@@ -23,7 +23,7 @@ GROUPS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     ),
     ("install directly", ("install", "upgrade", "plan", "apply", "check", "adopt", "manifest")),
     ("delete, restore and resume", ("delete", "finalizers", "restore", "resume")),
-    ("control plane and runtimes", ("fleet", "matrix", "whatif", "compare", "sync", "windows", "watchers")),
+    ("control plane and runtimes", ("fleet", "matrix", "waits", "whatif", "compare", "sync", "windows", "watchers")),
     ("controllers", ("operator", "reconcile")),
     ("charts", ("helm",)),
     ("publish modules", ("bundle",)),
@@ -171,6 +171,10 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "sync": (
         "kymatui sync RUNTIME",
         "kymatui sync RUNTIME --label beta=true  # what the label would install and uninstall",
+    ),
+    "waits": (
+        "kymatui waits                           # all runtimes, the worst first",
+        "kymatui waits --region eu-central-1 -o json",
     ),
     "windows": ("kymatui windows", "kymatui windows RUNTIME --waiting"),
     "whatif": (

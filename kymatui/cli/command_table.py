@@ -42,7 +42,7 @@ def _removes(args: argparse.Namespace) -> bool:
 
 
 def _operates(args: argparse.Namespace) -> bool:
-    if args.action in ("install", "upgrade", "uninstall"):
+    if args.action in ("install", "upgrade", "uninstall", "handover"):
         return writes(args)
     return args.action in (None, "run")  # the others print
 
@@ -90,6 +90,7 @@ COMMANDS: tuple[CommandEntry, ...] = (
     CommandEntry("matrix", "count module versions across runtimes", "fleet.fleet:MATRIX", reads),
     CommandEntry("compare", "compare a control plane and one of its runtimes", "fleet.compare", reads),
     CommandEntry("sync", "explain which templates a runtime gets, and why", "fleet.sync", reads),
+    CommandEntry("waits", "list what modules of all runtimes wait for, and who acts", "fleet.fleet:WAITS", reads),
     CommandEntry("windows", "list maintenance windows and pending upgrades", "fleet.windows", reads),
     CommandEntry("whatif", "forecast what a catalog change does to all runtimes", "fleet.whatif", reads),
     CommandEntry("watchers", "check that runtime changes reach the control plane", "fleet.watchers", reads),

@@ -14,6 +14,8 @@ from kymatui.cli.commands.program import screen
 from kymatui.cli.main import main
 from kymatui.errors import KymatuiError, UnknownNameError
 from kymatui.sandbox.fault_client import FaultClient
+from kymatui.sessions.cluster.cluster_access import open_cluster
+from kymatui.sessions.cluster.session_options import SessionOptions
 
 pytestmark = pytest.mark.xdist_group("fleet")  # one sandbox for all tests of this group
 
@@ -294,3 +296,42 @@ def test_a_named_runtime_of_several_is_read(capsys: pytest.CaptureFixture[str]) 
     for words in ("drift", "delete keda --dry-run"):
         _, _, err = run(capsys, *words.split(), "--remote", "skr")
         assert "none is named" not in err
+
+
+def waits(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
+    status, out, _ = run(capsys, "waits", "-o", "json", *words)
+    assert status == 0
+    found: dict[str, Any] = json.loads(out)
+    return found
+
+
+def test_what_waits_is_listed_worst_first_with_who_acts(capsys: pytest.CaptureFixture[str]) -> None:
+    found = waits(capsys)["waits"]
+    order = ["Error", "Unknown", "Warning", "Deleting", "Processing", "Unmanaged", "Ready"]
+    assert [one["state"] for one in found] == sorted((one["state"] for one in found), key=order.index)
+    access = next(one for one in found if one["actor"] == "you" and one["module"] is None)
+    assert access["command"] in access["reason"]
+    status, out, _ = run(capsys, "waits", "--runtime", "skr")
+    lines = out.splitlines()
+    assert (status, lines[0].split()[:3]) == (0, ["WHO", "ACTS", "STATE"])
+    assert {line.split()[0] for line in run(capsys, "waits", "--runtime", "skr", "-o", "name")[1].splitlines()} == {
+        "/".join(filter(None, (one["runtime"], one["module"]))) for one in found if one["runtime"] == "skr"
+    }
+
+
+def test_manifests_that_may_not_be_listed_are_no_proof_that_nothing_waits(
+    capsys: pytest.CaptureFixture[str], two_clusters: Path
+) -> None:
+    rule = {"apiGroups": ["operator.kyma-project.io"], "resources": ["kymas", "modulereleasemetas"], "verbs": ["list"]}
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "no-manifests"}
+    subject = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "jane"}
+    cluster = open_cluster(SessionOptions(str(two_clusters), "kcp"))
+    for kind, content in (
+        ("ClusterRole", {"rules": [rule]}),
+        ("ClusterRoleBinding", {"roleRef": role, "subjects": [subject]}),
+    ):
+        body = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": {"name": "no-manifests"}}
+        cluster.apply({**body, **content})
+    found = waits(capsys, "--as", "jane")
+    assert found["unknown"]["waits"]["state"] == "forbidden"
+    assert "Manifests: forbidden" in run(capsys, "waits", "--as", "jane")[1]

@@ -47,9 +47,10 @@ NEEDLESS = {
 # What another tool deleted is not what is broken: 4 KiB. Which tool installed a module: 2 KiB.
 # What only a runtime requests, in the view of its control plane: 1 KiB.
 # Helm releases in ConfigMaps, and what ends a pending one: 2 KiB.
+# What modules wait for, and handing over to the operator, in the table of commands: 1 KiB.
 BUDGETS = {  # modules that are not of Python itself, and KiB of our source
     ("--version",): (28, 77),
-    ("--help",): (29, 96),
+    ("--help",): (29, 97),
     ("catalog",): (230, 1026),
     ("catalog", "-o", "json"): (230, 1026),
     ("module", "keda"): (243, 994),

@@ -78,6 +78,7 @@ WRITING = {
     "operator install": ["operator", "install", "--image", "r.example/kymatui:1", "--yes"],
     "operator upgrade": ["operator", "upgrade", "--yes"],
     "operator uninstall": ["operator", "uninstall", "--yes"],
+    "operator handover": ["operator", "handover", "--to", "lifecycle-manager", "--yes"],
     "sandbox fault": ["sandbox", "fault", "error", "--kubeconfig", "KUBECONFIG"],
     "sandbox situation": ["sandbox", "situation", "not-applied", "--kubeconfig", "KUBECONFIG"],
     "finalizers --object": ["finalizers", "--object", "a", "moduleaa", "--remove", "b", "--typed", "a"],
@@ -93,7 +94,7 @@ PUBLISHING = {
 }
 """What changes a registry, and leaves with 4 too, unless only a context is read-only."""
 DIRECT = ("install", "upgrade", "apply", "delete", "adopt", "manifest", "finalizers --object", "restore", "resume")
-DEPLOYING = ("operator install", "operator upgrade", "operator uninstall")
+DEPLOYING = ("operator install", "operator upgrade", "operator uninstall", "operator handover")
 ELSEWHERE = ("edit", "sandbox fault", "sandbox situation", "reconcile", "operator run", *DEPLOYING, *DIRECT)
 """Those that write to what this world has not; their own tests show that they do."""
 LACKING = ("helm pull", "plan", "check", "bundle diff", "bundle list", "bundle pull", "bundle show", "bundle verify")

@@ -34,6 +34,7 @@ WHOLE_CLUSTER = {"catalog": "catalog", "drift": "drift", "audit": "audit", "labe
 FLEET = {
     "fleet": "fleet",
     "matrix": "matrix",
+    "waits": "waits",
     "windows": "windows",
     "whatif": "whatif --label beta=true",
     "watchers": "watchers",

@@ -33,6 +33,7 @@ from kymatui.lists.columns import ABSENT, Column
 from kymatui.lists.control_plane import WINDOW_COLUMNS
 from kymatui.lists.fleet import GROUP_COLUMNS
 from kymatui.lists.module import EVENT_COLUMNS, VERSION_COLUMNS
+from kymatui.lists.waits import WAIT_COLUMNS
 from kymatui.ui.panes import module_panes
 from kymatui.ui.panes.runtimes_pane import BY_STATE
 from kymatui.ui.presenters.catalog import catalog_rows as catalog_words
@@ -91,7 +92,7 @@ def of_waits(numbers: Sequence[int]) -> Rows:
         PendingAction(("kcp", f"r{i}"), "m", State.ERROR, Actor.YOU, "", NOW - n if n % 5 else None)
         for i, n in enumerate(numbers)
     ]
-    return fleet_reports.WAIT_COLUMNS, fleet_reports.wait_rows(found, NOW)
+    return WAIT_COLUMNS, fleet_reports.wait_rows(found, NOW)
 
 
 def of_recent(numbers: Sequence[int]) -> Rows:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterable
 from contextlib import closing
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kymatui.adapters.kube.api.client import Client
-from kymatui.domain.fleet.runtimes import Fleet, build_fleet
+from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, FleetTracker
+from kymatui.domain.fleet.manifest_summary import read_summary
+from kymatui.domain.fleet.runtimes import Fleet, Runtime, build_fleet
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.kyma.module_templates import ModuleTemplate, read_template
 from kymatui.domain.kyma.template_index import ReleaseMeta, read_release_meta
 from kymatui.domain.snapshot.missing_lists import ListGap, UnknownFact
+from kymatui.domain.snapshot.snapshots import Feed, FeedState
 from kymatui.errors import ClusterError, ForbiddenError, NotFoundError
 from kymatui.sessions.cluster.cluster_access import open_cluster, require_namespace
 from kymatui.sessions.cluster.session_options import SessionOptions
@@ -45,6 +50,22 @@ def read_fleet(options: SessionOptions, *, labels: str = "") -> tuple[str, Fleet
     if not labels and not options.namespace:
         save_runtime_names(client, [(ref.namespace, ref.name) for ref in map(read_ref, kymas)])
     return cluster.name, build_fleet(kymas, metas, unknown), tuple(notes)
+
+
+def fleet_picture(options: SessionOptions, cluster: str, fleet: Fleet, runtimes: Iterable[Runtime]) -> FleetSnapshot:
+    """Return some runtimes of a fleet with their Manifests; where these cannot be listed, its feed says why."""
+    now, tracker = time.time(), FleetTracker()
+    feed = Feed(FeedState.LIVE, now)
+    with closing(open_cluster(options)) as home:
+        try:
+            summaries = filter(None, map(read_summary, list_kind(home.client, KYMA_KINDS[3], options.namespace)))
+            tracker.manifests({(summary.namespace, summary.name): summary for summary in summaries})
+        except (ForbiddenError, NotFoundError) as error:
+            state = FeedState.FORBIDDEN if isinstance(error, ForbiddenError) else FeedState.ABSENT
+            feed = Feed.of_error(state, now, error)
+    tracker.kymas({(runtime.ref.namespace, runtime.name): runtime for runtime in runtimes}, now, notice=False)
+    picture = tracker.picture(cluster, {KYMA_KINDS[3].feed: feed}, now)
+    return replace(picture, malformed=fleet.malformed)
 
 
 class FleetNames(Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""`kymatui fleet` and `kymatui matrix`: the runtimes of a control plane, and their modules by version.
+"""`kymatui fleet`, `matrix`, `waits`: the runtimes of a control plane, their modules by version, and what waits.
 
 `kymatui fleet export FILE` writes what decides about their modules, for `kymatui whatif --fleet FILE`.
 """
@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ from kymatui.cli.output.listing import Listing, ListPrinter
 from kymatui.cli.output.printing import print_line
 from kymatui.domain.catalog.catalog_json import unknown_json
 from kymatui.domain.fleet.clusters import FleetCluster, InstalledVersions, installed_versions
+from kymatui.domain.fleet.pending_actions import pending_actions
 from kymatui.domain.fleet.runtimes import GROUPS, Fleet, Runtime, VersionCounts, group_name, version_matrix, worst_first
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.kyma.states import State
@@ -40,15 +42,18 @@ from kymatui.lists.fleet import (
     contexts_by_version,
     version_counts,
 )
+from kymatui.lists.waits import WAIT_COLUMNS, WaitEntry
 
 if TYPE_CHECKING:
+    from kymatui.domain.fleet.fleet_tracker import FleetSnapshot
     from kymatui.sessions.cluster.session_options import SessionOptions
 
 
 class FleetCommand(Struct, frozen=True):
-    """`fleet` lists runtimes, `matrix` counts versions of modules over them."""
+    """`fleet` lists runtimes, `matrix` counts versions of modules over them, `waits` lists modules that wait."""
 
     matrix: bool = False
+    waits: bool = False
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         add_list_output(parser)
@@ -56,7 +61,7 @@ class FleetCommand(Struct, frozen=True):
         add_fleet_filters(parser)
         if self.matrix:
             add_option(parser, "modules MODULE", "only these modules (default: all)", nargs="*")
-        else:
+        elif not self.waits:
             add_option(
                 parser,
                 "what",
@@ -67,7 +72,8 @@ class FleetCommand(Struct, frozen=True):
             add_option(parser, "file FILE", "with export: FILE.json or FILE.json.gz", nargs="?")
             add_option(parser, "--hash-ids", "with export: replace names and IDs of runtimes by hashes")
             add_option(parser, "--group", "count runtimes instead of listing them", choices=GROUPS)
-        add_contexts(parser, "list the clusters of these contexts of the kubeconfig, without a control plane")
+        if not self.waits:
+            add_contexts(parser, "list the clusters of these contexts of the kubeconfig, without a control plane")
         add_cluster_options(parser)
         add_remote_options(parser)
 
@@ -78,12 +84,18 @@ class FleetCommand(Struct, frozen=True):
             return self._run_contexts(args)
 
         control = remote_options_of(args)[0].control
-        if not self.matrix and args.what:
+        if not (self.matrix or self.waits) and args.what:
             return _export(args, control)
         printer = ListPrinter(args)
         for cluster, fleet, notes in read_again(args, lambda: read_selected_fleet(control, args.selector)):
             require_drift(fleet, args)
             chosen = choose(fleet, control, args)
+            if self.waits:
+                from kymatui.sessions.control_plane.fleet_lists import fleet_picture
+
+                printer.note(*notes)
+                printer.show(_waits(fleet_picture(control, cluster, fleet, chosen)))
+                continue
             printer.note(*notes, *(f"{item.ref} is malformed: {item.reason}" for item in fleet.malformed))
             if self.matrix:
                 rows = version_matrix(chosen)
@@ -122,18 +134,16 @@ class FleetCommand(Struct, frozen=True):
 
 
 _PARTLY = PartlyDoneError.exit_code
-FLEET, MATRIX = FleetCommand(), FleetCommand(matrix=True)
+FLEET, MATRIX, WAITS = FleetCommand(), FleetCommand(matrix=True), FleetCommand(waits=True)
 
 
 def _export(args: argparse.Namespace, control: SessionOptions) -> int:
     """Write the fleet to a file. The key of the hashes is random and not kept, so nobody can compute them again."""
-    import secrets
-
     from kymatui.sessions.reports.what_if import export_fleet
 
     if not args.file:
         raise UsageError("missing FILE", hint="example: `kymatui fleet export fleet.json.gz`")
-    key = secrets.token_bytes(32) if args.hash_ids else b""
+    key = os.urandom(32) if args.hash_ids else b""
     fleet = export_fleet(args.file, control, args.selector, time.time(), key)
     print_line(f"{args.file}: {format_count(len(fleet.kymas), 'runtime')}, no Secrets, no annotations, no messages")
     return 0
@@ -156,6 +166,25 @@ def _runtimes(cluster: str, runtimes: Sequence[Runtime], unknown: UnknownFact | 
         item=lambda entry: row_document(RUNTIME_COLUMNS, entry),
         name=lambda entry: entry.runtime.name,
         below=(f"{total}, {problems}{more} with problems (reported by their Kymas)",),
+    )
+
+
+def _waits(picture: FleetSnapshot) -> Listing[WaitEntry]:
+    waits, unknown = [WaitEntry(wait) for wait in pending_actions(picture)], picture.unknown_manifests
+    runtimes = len({entry.wait.runtime for entry in waits})
+    counts = f"{format_count(len(picture.runtimes), 'runtime')}, {runtimes} with something that waits"
+    return Listing(
+        columns=WAIT_COLUMNS,
+        entries=waits,
+        document=lambda listed: {
+            "cluster": picture.cluster,
+            "waits": [row_document(WAIT_COLUMNS, entry) for entry in listed],
+            "unknown": {} if unknown is None else {"waits": unknown_json(unknown)},
+        },
+        item=lambda entry: row_document(WAIT_COLUMNS, entry),
+        name=lambda entry: "/".join(filter(None, (entry.wait.runtime[1], entry.wait.module))),
+        below=(counts, *([f"Manifests: {unknown}"] if unknown is not None else [])),
+        empty=f"nothing waits\n\n{counts}",
     )
 
 

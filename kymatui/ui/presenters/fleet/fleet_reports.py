@@ -17,9 +17,10 @@ from kymatui.domain.fleet.short_names import short_names
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma.states import State, state_rank
-from kymatui.lists.catalog_cells import TONES, version_cell
-from kymatui.lists.columns import ABSENT, SIGNS, Cell, Column, cells_of, natural_key, on_screen, with_age
+from kymatui.lists.catalog_cells import version_cell
+from kymatui.lists.columns import ABSENT, SIGNS, Cell, Column, cells_of, natural_key, on_screen
 from kymatui.lists.fleet import VERSION_COLUMNS, runtime_state_cell
+from kymatui.lists.waits import WAIT_COLUMNS, WaitEntry
 from kymatui.ui.presenters.catalog.change_rows import value_cell
 from kymatui.ui.presenters.fleet.runtime_rows import RuntimeFilter, actor_words, key_text
 from kymatui.ui.viewmodels.display_text import clock_time
@@ -103,16 +104,6 @@ def context_rows(clusters: Iterable[FleetCluster]) -> list[Row]:
     ]
 
 
-WAIT_COLUMNS = (
-    Column("on", "WHO ACTS", 18, flex=1),
-    Column("state", "STATE", 12),
-    Column("module", "MODULE", 16, flex=1),
-    Column("runtime", "RUNTIME", 12, flex=2),
-    Column("since", "SINCE", 6, priority=2, right=True, falls=True),
-    Column("reason", "WHY", 24, flex=4, priority=1, wraps=True),
-)
-
-
 def wait_rows(waits: Iterable[PendingAction], now: float) -> list[Row]:
     """Return the pending actions, worst first."""
     listed = list(waits)
@@ -121,17 +112,9 @@ def wait_rows(waits: Iterable[PendingAction], now: float) -> list[Row]:
 
 
 def _wait_row(wait: PendingAction, now: float, short: str) -> Row:
-    tone = TONES[wait.state]
-    cells = {
-        "on": Cell(wait.actor.value, "accent" if wait.actor is Actor.YOU else ""),
-        "state": Cell(f"{SIGNS.get(tone, '')} {wait.state}", tone, order=state_rank(wait.state)),
-        "module": Cell(sanitize(wait.module) or "(the runtime)", "strong"),
-        "runtime": Cell(sanitize(wait.runtime[1]), short=sanitize(short)),
-        "since": with_age(Cell("", "muted", -(wait.since or 0.0), since=wait.since), now),
-        "reason": Cell(sanitize(wait.reason)),
-    }
     distinct = "" if wait.module else wait.reason  # a runtime may wait for several things, a module has one reason
-    return Row(_SEPARATOR.join((key_text(wait.runtime), wait.module, distinct)), cells)
+    key = _SEPARATOR.join((key_text(wait.runtime), wait.module, distinct))
+    return Row(key, cells_of(WAIT_COLUMNS, WaitEntry(wait, short), now))
 
 
 PROBLEM_COLUMNS = (
