@@ -47,9 +47,10 @@ NEEDLESS = {
 # What another tool deleted is not what is broken: 4 KiB. Which tool installed a module: 2 KiB.
 # What only a runtime requests, in the view of its control plane: 1 KiB.
 # Helm releases in ConfigMaps, and what ends a pending one: 2 KiB.
+# A command more, `pull`: 1 KiB of the table that `--help` prints.
 BUDGETS = {  # modules that are not of Python itself, and KiB of our source
     ("--version",): (28, 77),
-    ("--help",): (29, 96),
+    ("--help",): (29, 97),
     ("catalog",): (230, 1029),
     ("catalog", "-o", "json"): (230, 1029),
     ("module", "keda"): (243, 997),

@@ -11,14 +11,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from kymatui.actions.batch import BatchItem, BatchJob, Verb, Work
 from kymatui.domain.gitops import GitChanges, git_changes, git_warnings
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma_edit.label_edit import LABELS
 from kymatui.engine.cluster.ports import Cluster, PatchKind
 from kymatui.engine.plans.plan import FieldDiff, diff_objects, state_digest
-from kymatui.errors import ConflictError, InvalidError, NotFoundError, OutdatedError, RefusedError
+from kymatui.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError, OutdatedError, RefusedError
 
 Object = dict[str, Any]
 ATTEMPTS: Final = 5  # patches with a newer resourceVersion while other fields of the object change
@@ -38,15 +40,15 @@ _WHOLE_OBJECT: Final = re.compile(r'Invalid value: "\{.*\}": ', re.DOTALL)
 class ObjectEdit(Struct, frozen=True):
     """An edit that the server accepts; `changes` are the fields that its dry run changed.
 
-    `before` is None for an object that the edit creates; `patch` is then the whole object. `desired` is what a person
-    made of what they may rewrite.
+    `before` is None for an object that the edit creates; `patch` is then the whole object. `desired` is the object
+    without what the server writes.
     """
 
     ref: ObjectRef
     before: Mapping[str, Any] | None
     patch: Mapping[str, Any]
     changes: tuple[FieldDiff, ...]
-    desired: Mapping[str, Any] | None = None
+    desired: Mapping[str, Any]
 
     @property
     def git(self) -> GitChanges:
@@ -61,6 +63,33 @@ class ObjectEdit(Struct, frozen=True):
     @property
     def verb(self) -> str:
         return "create" if self.before is None else "change"
+
+
+ObjectItem = BatchItem[ObjectEdit, Object]
+
+
+def object_item(name: str, edit: ObjectEdit) -> ObjectItem:
+    """Return a planned edit for a batch."""
+    return ObjectItem(name, edit, Work.CHANGE if edit.changes else Work.NOTHING)
+
+
+class ObjectEditing(Verb[ObjectEdit, Object]):
+    """The writes of a cluster's objects, each only as the plan displayed it."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    def run(self, item: ObjectItem, job: BatchJob) -> ObjectItem:
+        edit = item.required_plan
+        with job.journal.step(edit.verb, edit.ref):
+            return replace(item, result=apply_edit(self._cluster, edit, job.cancel))
+
+
+def require_right(cluster: Cluster, ref: ObjectRef, hint: str = "", *, is_new: bool) -> None:
+    """Raise ForbiddenError where the user may not create or patch an object."""
+    verb = "create" if is_new else "patch"
+    if not cluster.allowed(verb, ref.kind, ref.namespace, "" if is_new else ref.name):
+        raise ForbiddenError(f"you may not {verb} {ref} in {cluster.name}", hint=hint, status=403)
 
 
 def editable_fields(body: Mapping[str, Any]) -> Object:
@@ -83,14 +112,14 @@ def plan_creation(cluster: Cluster, initial: Mapping[str, Any], desired: object)
         raise InvalidError("status cannot be edited: its controller writes it", status=422)
     ref = read_ref(desired)
     if cluster.read_only:
-        return ObjectEdit(ref, None, desired, diff_objects(None, desired))
+        return ObjectEdit(ref, None, desired, diff_objects(None, desired), desired)
     try:
         created = cluster.create(desired, dry_run=True)
     except ConflictError as error:
         raise InvalidError(f"{ref} already exists", status=422) from error
     except InvalidError as error:
         raise _without_object(error) from error
-    return ObjectEdit(ref, None, desired, diff_objects(None, created))
+    return ObjectEdit(ref, None, desired, diff_objects(None, created), desired)
 
 
 def _without_object(error: InvalidError) -> InvalidError:
@@ -114,7 +143,7 @@ def plan_edit(cluster: Cluster, before: Mapping[str, Any], desired: object) -> O
         raise InvalidError("status cannot be edited: its controller writes it", status=422)
     patch = merge_patch(editable_fields(before), desired)
     if not patch:
-        return ObjectEdit(ref, before, {}, ())
+        return ObjectEdit(ref, before, {}, (), desired)
     _refuse_uninstalls(before, desired)
     if cluster.read_only:  # which refuses dry runs, too
         return ObjectEdit(ref, before, patch, diff_objects(editable_fields(before), desired), desired)
@@ -123,6 +152,13 @@ def plan_edit(cluster: Cluster, before: Mapping[str, Any], desired: object) -> O
     except InvalidError as error:
         raise _without_object(error) from error
     return ObjectEdit(ref, before, patch, diff_objects(before, tried), desired)
+
+
+def plan_rewritten(
+    cluster: Cluster, before: Mapping[str, Any] | None, initial: Mapping[str, Any], desired: object
+) -> ObjectEdit:
+    """Plan what a person made of an object, or without `before` of the `initial` one that is created."""
+    return plan_creation(cluster, initial, desired) if before is None else plan_edit(cluster, before, desired)
 
 
 def apply_edit(cluster: Cluster, edit: ObjectEdit, cancel: threading.Event | None = None) -> Object:

@@ -18,6 +18,7 @@ from kymatui.actions.modules.install_plan import (
     namespace_of,
     plan_install,
     read_catalog,
+    template_namespaces,
     with_interrupted_values,
 )
 from kymatui.actions.modules.module_sources import (
@@ -57,6 +58,7 @@ class InstallStatus(Struct, frozen=True):
     advanced   why that is the advanced way here, "" where it is the only one
     known      what kymatui has installed of it
     versions   those that can be chosen, the newest first
+    spaces     namespaces that can get its ModuleTemplate, () where the cluster has all of its templates
     """
 
     module: str
@@ -64,6 +66,7 @@ class InstallStatus(Struct, frozen=True):
     advanced: str
     known: Inventory | None
     versions: tuple[str, ...]
+    spaces: tuple[str, ...] = ()
 
     @property
     def known_chart(self) -> bool:
@@ -113,9 +116,12 @@ class InstallAction:
         if known is not None and not known.chart and row is not None and is_deleted_elsewhere(row.run):
             known = None
         templates = index_cluster(snapshot, cache=self._port.cache).templates
-        offers = [template.version for template in templates.offers(module) if template.version]
-        versions = tuple(sorted(dict.fromkeys(offers), key=version_order, reverse=True))
-        return InstallStatus(module, never, "; ".join(careful) if not never else "", known, versions)
+        offers = templates.offers(module)
+        numbers = dict.fromkeys(template.version for template in offers if template.version)
+        versions = tuple(sorted(numbers, key=version_order, reverse=True))
+        is_outside = any(template.outside for template in offers)
+        spaces = template_namespaces(snapshot, self._port.cache) if is_outside else ()
+        return InstallStatus(module, never, "; ".join(careful) if not never else "", known, versions, spaces)
 
     def installations(self, modules: Sequence[str]) -> InstallSelection:
         """Return the newest version of each, of those that are not installed."""

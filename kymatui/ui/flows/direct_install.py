@@ -102,7 +102,8 @@ async def resume_install(app: FlowApp, kind: str, names: Sequence[str], options:
     policy = next(
         (candidate for candidate in Policy if candidate.value == options.get("policy")), Policy.CREATE_AND_DELETE
     )
-    request = InstallRequest(name, source, options.get("namespace", "") if chart else "", policy=policy)
+    space, template = options.get("namespace", "") if chart else "", options.get("template", "")
+    request = InstallRequest(name, source, space, policy=policy, template=template)
     has_others = VALUES_LEFT_OUT in options
     if not source.version or (has_others and not chart):  # what was typed is in no journal: ask again
         await install(app, name, request if chart else None)
@@ -131,6 +132,8 @@ async def _choose(
 ) -> InstallRequest | None:
     questions = [_version(standing)] if not first.source.chart else []
     questions.append(_values(standing) if first.source.chart else _resource(standing))
+    if standing.spaces and not first.source.chart:
+        questions.append(_template(standing.spaces))
     if standing.known is not None:
         questions.append(_definitions())
     chosen = await app.push_screen_wait(ChoiceScreen(f"Install {standing.module} directly", questions))
@@ -143,6 +146,7 @@ async def _choose(
         ),
         policy=Policy.IGNORE if chosen["resource"] == _IGNORE else Policy.CREATE_AND_DELETE,
         prune_definitions=chosen.get("definitions") == _DELETE,
+        template=chosen.get("template", ""),
     )
     if chosen["resource"] != _EDIT:
         return request
@@ -177,6 +181,12 @@ def _resource(standing: InstallStatus) -> Question:
         ChoiceOption(_IGNORE, "do not create", "the module is installed without configuration"),
     )
     return Question("resource", "default CR", options, _CREATE)
+
+
+def _template(spaces: Sequence[str]) -> Question:
+    note = "so that kyma CLI and the dashboard list the module"
+    options = (ChoiceOption("", "do not create"), *(ChoiceOption(name, f"create in {name}", note) for name in spaces))
+    return Question("template", "ModuleTemplate", options)
 
 
 def _definitions() -> Question:
@@ -260,6 +270,7 @@ def _options(plan: Plan, request: InstallRequest) -> dict[str, str]:
         "namespace": plan.bundle.namespace if source.chart else request.namespace,
         "version": plan.bundle.version,
         "policy": request.policy.value,
+        "template": request.template,
         VALUES_LEFT_OUT: "true" if request.document is not None else "",
     }
     return {name: value for name, value in options.items() if value}

@@ -28,6 +28,7 @@ from kymatui.ui.flows import manifest, object_edit, restore
 from kymatui.ui.flows.deletion import start_deletion, why_not_installed
 from kymatui.ui.flows.direct_install import adopt, start_install, upgrade, why_not_adoptable, why_not_installable
 from kymatui.ui.flows.kyma_edit import edit_labels, edit_modules, kyma_edit_action, why_edit_disabled
+from kymatui.ui.flows.pull import pull, why_not_pullable
 from kymatui.ui.navigation.command_table import unknown_name
 from kymatui.ui.presenters.module.module_facts import links_of
 from kymatui.ui.terminal.file_saving import copy_text
@@ -93,6 +94,7 @@ ACTIONS: tuple[ModuleAction, ...] = (
         start_install,
         lambda app, names: why_not_installable(app, names, upgrade=False),
     ),
+    ModuleAction("pull", "Pull its ModuleTemplate…", "", pull, why_not_pullable),
     ModuleAction("manifest", "Install with a Manifest…", "", manifest.start_manifest_job, manifest.why_no_manifest),
     ModuleAction("adopt", "Adopt…", "", adopt, why_not_adoptable),
     ModuleAction("upgrade", "Upgrade…", "u", upgrade, lambda app, names: why_not_installable(app, names, upgrade=True)),
