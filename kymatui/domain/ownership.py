@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from kymatui.domain.gitops import git_source
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, OPERATOR, field_managers, read_meta
 from kymatui.domain.kubernetes.terminal_text import format_count
@@ -43,10 +44,16 @@ TOOL_MANAGERS: Final = {
 _WRITING_TOOLS: Final = {**TOOL_MANAGERS, "helm": "helm"}
 
 
-def applying_tool(raw: object) -> str:
-    """Return the tool that wrote an object, by its field managers; "" if none of the known ones did."""
-    managers = field_managers(raw)
-    return next((tool for manager, tool in _WRITING_TOOLS.items() if manager in managers), "")
+def applying_tool(raw: object, own: Owner) -> str:
+    """Return what wrote an object: the source in Git, an ApplySet, or a tool by its manager; "" for none of them.
+
+    `own` is the ApplySet of kymatui, which stays on objects when its record is deleted.
+    """
+    if (source := git_source(raw)) is not None:
+        return str(source)
+    managers, part_of = field_managers(raw), read_meta(JsonReader(raw)).labels.get(LABEL_PART_OF, "")
+    tool = next((tool for manager, tool in _WRITING_TOOLS.items() if manager in managers), "")
+    return f"{tool} ApplySet {part_of}" if tool and part_of not in ("", own.name) else tool
 
 
 class OwnerKind(StrEnum):
