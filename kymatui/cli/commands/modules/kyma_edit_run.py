@@ -91,9 +91,11 @@ class EditView(BatchView[EditPlan, EditResult]):
         yield from (paragraph(f"warning: {text}", form) for text in warnings)
 
     def unchanged(self, items: Sequence[EditItem]) -> str:
-        stages = (item.required_plan.stage for item in items)
-        words = "; ".join(dict.fromkeys(filter(None, (_SAME, *stages))))
-        return sanitize(words if self.is_list else with_subject(items[0].name, words))
+        plans = [item.required_plan for item in items]
+        words = "; ".join(dict.fromkeys(filter(None, (_SAME, *(plan.stage for plan in plans)))))
+        first = sanitize(words if self.is_list else with_subject(items[0].name, words))
+        warnings = (text for plan in plans for text in plan.proposal.warnings)
+        return "\n".join((first, *(paragraph(f"warning: {text}", self.args.output) for text in warnings)))
 
     def document(self, items: Sequence[EditItem], outcome: str) -> dict[str, Any]:
         if not self.is_list:
