@@ -28,6 +28,8 @@ ANNOTATION_MANIFEST: Final = "kymatui.io/manifest"
 """The Manifest of an object that kymatui's operator installed, as "namespace/name". lifecycle-manager's own marks are
 not used, as they mean that it manages the object."""
 RESOURCE_POLICY: Final = "helm.sh/resource-policy"
+ANNOTATION_RUN: Final = "kymatui.io/run"
+_HOOK: Final = "helm.sh/hook"
 _LONGEST_VALUE: Final = 40  # characters of an unknown value in a message
 
 
@@ -124,6 +126,12 @@ def applying_keeper(raw: object) -> Actor | None:
     if LIFECYCLE_APPLIER in managers:
         return Actor.KLM
     return Actor.OPERATOR if OWN_OPERATOR in managers and owning_manifest(raw) else None
+
+
+def was_created_by_hook(live: Mapping[str, Any]) -> bool:
+    """Return whether a hook of kymatui or helm created the object; the name alone may be a user's."""
+    annotations = live["metadata"].get("annotations") or {}
+    return ANNOTATION_RUN in annotations or _HOOK in annotations
 
 
 def resource_policy(body: Mapping[str, Any]) -> str:

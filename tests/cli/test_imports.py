@@ -48,15 +48,15 @@ NEEDLESS = {
 # What only a runtime requests, in the view of its control plane: 1 KiB.
 # Helm releases in ConfigMaps, and what ends a pending one: 2 KiB.
 # A command more, `pull`: 1 KiB of the table that `--help` prints.
-# What applies a module from Git, by name: one module and 8 KiB.
+# What applies a module from Git, by name: one module and 8 KiB. What a hook created: 1 KiB.
 BUDGETS = {  # modules that are not of Python itself, and KiB of our source
     ("--version",): (28, 77),
     ("--help",): (29, 97),
-    ("catalog",): (230, 1037),
-    ("catalog", "-o", "json"): (230, 1037),
+    ("catalog",): (230, 1038),
+    ("catalog", "-o", "json"): (230, 1038),
     ("module", "keda"): (243, 1005),
-    ("checks", "keda"): (248, 1047),
-    ("drift",): (230, 1029),
+    ("checks", "keda"): (248, 1048),
+    ("drift",): (230, 1030),
     ("events", "keda"): (233, 1048),
     ("audit",): (262, 1241),
 }
