@@ -100,65 +100,41 @@ def editable_fields(body: Mapping[str, Any]) -> Object:
     return {**first, "metadata": metadata, **content}
 
 
-def plan_creation(cluster: Cluster, initial: Mapping[str, Any], desired: object) -> ObjectEdit:
-    """Ask the server, without a write, whether it accepts a new object; name and namespace may be another one.
+def plan_object(
+    cluster: Cluster, before: Mapping[str, Any] | None, initial: Mapping[str, Any], desired: object
+) -> ObjectEdit:
+    """Ask the server, without a write, what the rewritten object changes; without `before` it is created.
 
-    Raises InvalidError for what it does not accept.
+    Name and namespace of the `initial` one may be others then. Raises InvalidError for what the server does not accept,
+    such as unknown fields, and RefusedError for what another command does.
     """
-    kind = read_ref(initial).kind
-    if not isinstance(desired, dict) or not isinstance(desired.get("metadata"), dict) or read_ref(desired).kind != kind:
-        raise InvalidError(f"it must stay a {kind.kind} of {kind.api_version} with a name", status=422)
-    if "status" in desired:
-        raise InvalidError("status cannot be edited: its controller writes it", status=422)
-    ref = read_ref(desired)
-    if cluster.read_only:
-        return ObjectEdit(ref, None, desired, diff_objects(None, desired), desired)
-    try:
-        created = cluster.create(desired, dry_run=True)
-    except ConflictError as error:
-        raise InvalidError(f"{ref} already exists", status=422) from error
-    except InvalidError as error:
-        raise _without_object(error) from error
-    return ObjectEdit(ref, None, desired, diff_objects(None, created), desired)
-
-
-def _without_object(error: InvalidError) -> InvalidError:
-    """Return the error without the copy of the object that a server puts in front of "unknown field"."""
-    words = _WHOLE_OBJECT.sub("", str(error))
-    return InvalidError(words, hint=error.hint, status=error.status, reason=error.reason, body=error.body)
-
-
-def plan_edit(cluster: Cluster, before: Mapping[str, Any], desired: object) -> ObjectEdit:
-    """Ask the server, without a write, what the rewritten object changes.
-
-    Raises InvalidError for what it does not accept, such as unknown fields, and RefusedError for what another command
-    does.
-    """
-    ref = read_ref(before)
-    if not isinstance(desired, dict) or not isinstance(desired.get("metadata"), dict) or read_ref(desired) != ref:
-        raise InvalidError(f"it must stay {ref}: apiVersion, kind, name and namespace cannot change", status=422)
-    if hidden := sorted(_HIDDEN & desired["metadata"].keys()):
+    first = read_ref(initial if before is None else before)
+    is_object = isinstance(desired, dict) and isinstance(desired.get("metadata"), dict)
+    if before is None and not (is_object and read_ref(desired).kind == first.kind):
+        raise InvalidError(f"it must stay a {first.kind.kind} of {first.kind.api_version} with a name", status=422)
+    if not isinstance(desired, dict) or not is_object or (before is not None and read_ref(desired) != first):
+        raise InvalidError(f"it must stay {first}: apiVersion, kind, name and namespace cannot change", status=422)
+    if before is not None and (hidden := sorted(_HIDDEN & desired["metadata"].keys())):
         raise InvalidError(f"metadata.{hidden[0]} cannot be edited", status=422)
     if "status" in desired:
         raise InvalidError("status cannot be edited: its controller writes it", status=422)
-    patch = merge_patch(editable_fields(before), desired)
-    if not patch:
-        return ObjectEdit(ref, before, {}, (), desired)
-    _refuse_uninstalls(before, desired)
-    if cluster.read_only:  # which refuses dry runs, too
-        return ObjectEdit(ref, before, patch, diff_objects(editable_fields(before), desired), desired)
+    ref, own = read_ref(desired), editable_fields(before) if before is not None else None
+    patch = merge_patch(own, desired) if own is not None else desired
+    if before is not None and patch:
+        _refuse_uninstalls(before, desired)
+    if not patch or cluster.read_only:  # which refuses dry runs, too
+        return ObjectEdit(ref, before, patch, diff_objects(own, desired) if patch else (), desired)
     try:
-        tried = cluster.patch(ref, patch, PatchKind.MERGE, dry_run=True)
-    except InvalidError as error:
-        raise _without_object(error) from error
+        if before is not None:
+            tried = cluster.patch(ref, patch, PatchKind.MERGE, dry_run=True)
+        else:
+            tried = cluster.create(desired, dry_run=True)
+    except ConflictError as error:
+        raise InvalidError(f"{ref} already exists", status=422) from error
+    except InvalidError as error:  # without the copy of the object that a server puts in front of "unknown field"
+        words = _WHOLE_OBJECT.sub("", str(error))
+        raise InvalidError(words, hint=error.hint, status=error.status, reason=error.reason, body=error.body) from error
     return ObjectEdit(ref, before, patch, diff_objects(before, tried), desired)
-
-
-def plan_rewritten(
-    cluster: Cluster, before: Mapping[str, Any] | None, initial: Mapping[str, Any], desired: object
-) -> ObjectEdit:
-    """Plan what a person made of an object, or without `before` of the `initial` one that is created."""
-    return plan_creation(cluster, initial, desired) if before is None else plan_edit(cluster, before, desired)
 
 
 def apply_edit(cluster: Cluster, edit: ObjectEdit, cancel: threading.Event | None = None) -> Object:
@@ -170,7 +146,7 @@ def apply_edit(cluster: Cluster, edit: ObjectEdit, cancel: threading.Event | Non
         try:
             return cluster.create(edit.patch, cancel=cancel)
         except ConflictError as error:
-            raise OutdatedError(f"{edit.ref} exists by now; no changes made", hint="edit it instead") from error
+            raise OutdatedError(f"{edit.ref} exists by now; no changes made", hint="plan again") from error
     current = before = edit.before
     for _ in range(ATTEMPTS):
         metadata = {**edit.patch.get("metadata", {}), "resourceVersion": current["metadata"]["resourceVersion"]}
@@ -188,7 +164,7 @@ def apply_edit(cluster: Cluster, edit: ObjectEdit, cancel: threading.Event | Non
 
 def _changed_meanwhile(ref: ObjectRef, before: Mapping[str, Any], fresh: Mapping[str, Any]) -> OutdatedError:
     paths = ", ".join(difference.path for difference in diff_objects(before, fresh)[:3])
-    return OutdatedError(f"another client changed {ref} meanwhile ({paths}); no changes made", hint="edit it again")
+    return OutdatedError(f"another client changed {ref} meanwhile ({paths}); no changes made", hint="plan again")
 
 
 def merge_patch(before: Mapping[str, Any], after: Mapping[str, Any]) -> Object:

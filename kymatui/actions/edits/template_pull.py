@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kymatui.actions.edits.object_edit import ObjectItem, editable_fields, object_item, plan_creation, plan_edit
+from kymatui.actions.edits.object_edit import ObjectItem, editable_fields, object_item, plan_object
 from kymatui.actions.modules.install_plan import refuse_template_namespace, template_copy
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
@@ -53,9 +53,8 @@ def _planned(cluster: Cluster, offers: TemplateIndex, name: str, version: str, n
     body = template_copy(choice.template, namespace)
     try:
         live = cluster.get(read_ref(body))
-        if live is None:
-            return object_item(name, plan_creation(cluster, body, body))
-        return object_item(name, plan_edit(cluster, live, _updated(live, body)))
+        desired = body if live is None else _updated(live, body)
+        return object_item(name, plan_object(cluster, live, body, desired))
     except KymatuiError as error:
         return ObjectItem(name, refusal=error)
 

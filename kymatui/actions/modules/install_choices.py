@@ -34,7 +34,7 @@ from kymatui.domain.inventories import Inventory, InventoryState
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.schema_forms import FormField, form_fields
 from kymatui.domain.kubernetes.terminal_text import with_subject
-from kymatui.domain.kyma.versions import same_version, version_order
+from kymatui.domain.kyma.versions import newest_version, same_version, version_order
 from kymatui.domain.plans.cluster_management import detect_management
 from kymatui.domain.plans.direct_install import adoptable_row, install_refusals, is_lower_version
 from kymatui.domain.snapshot.cluster_index import index_cluster
@@ -130,9 +130,7 @@ class InstallAction:
             standing = self._open(module)
             if standing.known is not None:
                 raise RefusedError(f"{standing.known.version} is already installed".strip())
-            best = next(
-                (version for version in standing.versions if "-" not in version), next(iter(standing.versions), "")
-            )
+            best = newest_version(standing.versions)
             if not best:
                 raise RefusedError("not in any catalog")
             return InstallRequest(module, ModuleSource(version=best))
@@ -158,7 +156,7 @@ class InstallAction:
             request = (
                 self._chart_upgrade(standing.known)
                 if standing.known.chart
-                else InstallRequest(module, ModuleSource(version=newest_version(standing)))
+                else InstallRequest(module, ModuleSource(version=upgraded_version(standing)))
             )
             if not request.source.version:
                 raise RefusedError("up to date")
@@ -310,11 +308,11 @@ def is_lower(standing: InstallStatus, version: str) -> bool:
     return standing.known is not None and is_lower_version(standing.known.version, version)
 
 
-def newest_version(standing: InstallStatus) -> str:
+def upgraded_version(standing: InstallStatus) -> str:
     """Return the version that an upgrade leads to, "" where what is installed is the newest, and whole."""
     is_whole = standing.known is not None and standing.known.state is not InventoryState.PENDING
     known = standing.known.version if standing.known is not None else ""
-    best = next((version for version in standing.versions if "-" not in version), next(iter(standing.versions), ""))
+    best = newest_version(standing.versions)
     return (
         ""
         if not best or not known or (same_version(best, known) and is_whole) or is_lower_version(known, best)

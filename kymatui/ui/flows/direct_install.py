@@ -10,11 +10,12 @@ from msgspec.structs import replace
 
 from kymatui.actions.jobs import JobReport, JobSpec
 from kymatui.actions.modules.install import InstallItem, install_item
-from kymatui.actions.modules.install_choices import InstallAction, InstallSelection, InstallStatus, newest_version
+from kymatui.actions.modules.install_choices import InstallAction, InstallSelection, InstallStatus, upgraded_version
 from kymatui.actions.modules.install_plan import Adoption, InstallRequest
 from kymatui.actions.modules.module_sources import ModuleSource
 from kymatui.domain.gitops import joined_changes
 from kymatui.domain.kyma.kymas import Policy
+from kymatui.domain.kyma.versions import newest_version
 from kymatui.domain.plans.jobs import VALUES_LEFT_OUT, JobPurpose, module_key
 from kymatui.domain.plans.plan_preview import PreviewVerdict, git_option
 from kymatui.engine.plans.plan import plan_to_json
@@ -57,7 +58,7 @@ def why_not_installable(app: FlowApp, names: Sequence[str], *, upgrade: bool) ->
             if selection.requests:
                 return ""
             reasons.append(selection.left_out[0].removeprefix(f"{name}: "))
-        elif upgrade and not standing.known_chart and not newest_version(standing):
+        elif upgrade and not standing.known_chart and not upgraded_version(standing):
             reasons.append("newest version installed")
         elif not upgrade and not standing.versions:
             reasons.append("not in any catalog")
@@ -160,8 +161,8 @@ def _version(standing: InstallStatus) -> Question:
     known = standing.known.version if standing.known is not None else ""
     notes = {known: "installed"} if known else {}
     options = tuple(ChoiceOption(version, version, notes.get(version, "")) for version in standing.versions)
-    best = newest_version(standing) or next((version for version in standing.versions if "-" not in version), "")
-    return Question("version", "version", options, known if known and not newest_version(standing) else best)
+    best = upgraded_version(standing) or known or newest_version(standing.versions)
+    return Question("version", "version", options, best)
 
 
 def _values(standing: InstallStatus) -> Question:

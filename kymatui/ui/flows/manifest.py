@@ -15,6 +15,7 @@ from kymatui.actions.modules.manifest import (
     manifest_item,
 )
 from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.kyma.versions import newest_version
 from kymatui.domain.plans.jobs import JobPurpose, module_key
 from kymatui.domain.plans.manifest_body import ManifestProgress
 from kymatui.domain.plans.plan_preview import PreviewVerdict, git_option, join_previews
@@ -111,9 +112,7 @@ def _begin(app: FlowApp, manifesting: ManifestAction, proposal: ManifestProposal
 def _question(manifesting: ManifestAction, name: str) -> Question:
     known, versions = manifesting.installed(name), manifesting.versions(name)
     options = tuple(ChoiceOption(version, version, "installed" if version == known else "") for version in versions)
-    return Question(
-        "version", "version", options, next((version for version in versions if "-" not in version), versions[0])
-    )
+    return Question("version", "version", options, newest_version(versions))
 
 
 def _any_outdated(app: FlowApp, proposals: Sequence[ManifestProposal]) -> str:

@@ -14,7 +14,7 @@ from kymatui.actions.edits.object_edit import (
     ObjectItem,
     editable_fields,
     object_item,
-    plan_rewritten,
+    plan_object,
     require_right,
 )
 from kymatui.actions.jobs import JobReport, JobSpec
@@ -127,7 +127,7 @@ def _in_editor(
     """
 
     shown = initial if body is None else editable_fields(body)
-    plan = partial(plan_rewritten, cluster, body, initial)
+    plan = partial(plan_object, cluster, body, initial)
     try:
         with app.suspend():
             return edit_in_editor(shown, read_ref(initial).name, plan, is_new=body is None)

@@ -14,7 +14,7 @@ from kymatui.actions.edits.object_edit import (
     ObjectEditing,
     editable_fields,
     object_item,
-    plan_rewritten,
+    plan_object,
     require_right,
 )
 from kymatui.adapters.files.object_editor import edit_in_editor
@@ -87,7 +87,7 @@ class _Edit:
             if body is not None and (refusal := git.refusal(ref.name, git_changes(body))) is not None:
                 raise refusal
         shown = editable_fields(body) if body is not None else initial or {}
-        plan = partial(plan_rewritten, self._cluster, body, shown)
+        plan = partial(plan_object, self._cluster, body, shown)
         edit = edit_in_editor(shown, ref.name, plan, is_new=body is None) or ObjectEdit(ref, body, {}, (), {})
         view = ObjectEditView(self._place.target, self._args, self._cluster, self._command)
         return run_in_session([object_item(ref.name, edit)], ObjectEditing(self._cluster), view, self._place.session)
