@@ -134,7 +134,7 @@ async def _choose(
     questions = [_version(standing)] if not first.source.chart else []
     questions.append(_values(standing) if first.source.chart else _resource(standing))
     if standing.spaces and not first.source.chart:
-        questions.append(_template(standing.spaces))
+        questions.append(_template(standing))
     if standing.known is not None:
         questions.append(_definitions())
     chosen = await app.push_screen_wait(ChoiceScreen(f"Install {standing.module} directly", questions))
@@ -184,10 +184,11 @@ def _resource(standing: InstallStatus) -> Question:
     return Question("resource", "default CR", options, _CREATE)
 
 
-def _template(spaces: Sequence[str]) -> Question:
+def _template(standing: InstallStatus) -> Question:
     note = "so that kyma CLI and the dashboard list the module"
-    options = (ChoiceOption("", "do not create"), *(ChoiceOption(name, f"create in {name}", note) for name in spaces))
-    return Question("template", "ModuleTemplate", options)
+    created = (ChoiceOption(name, f"create in {name}", note) for name in standing.spaces)
+    none = ChoiceOption("", "do not create" if standing.known is None else "as it is")
+    return Question("template", "ModuleTemplate", (none, *created))
 
 
 def _definitions() -> Question:

@@ -168,7 +168,7 @@ def object_edit_title(edit: ObjectEdit) -> str:
     return f"{'create' if edit.before is None else 'edit'} {edit.ref}"
 
 
-def preview_object_edit(edit: ObjectEdit, management: str) -> Preview:
+def preview_object_edit(edit: ObjectEdit, management: str = "") -> Preview:
     """Return the fields that the server's dry run changed."""
     change = PlannedChange.CREATE if edit.before is None else PlannedChange.CHANGE
     line = PreviewLine(change, str(edit.ref), "", tuple(changed_fields(edit.changes)))

@@ -52,8 +52,7 @@ async def pull(app: FlowApp, names: Sequence[str]) -> None:
     edits = {item.name: item.required_plan for item in items if item.is_pending}
     if not edits:
         raise RefusedError("; ".join(left_out), unchanged=True)
-    management = str(app.view.management) if app.view.management is not None else ""
-    parts = {name: preview_object_edit(edit, management) for name, edit in edits.items()}
+    parts = {name: preview_object_edit(edit) for name, edit in edits.items()}
     shown = next(iter(parts.values())) if not names[1:] else join_previews(title, parts, left_out)
     plan = PlanScreen(
         await with_durations(app, shown, joined_changes(edits.values())),

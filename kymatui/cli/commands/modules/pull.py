@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
         cluster, namespace = context.cluster, context.namespace or "default"
         items = plan_pulls(cluster, context.session.snapshot(), names, args.version, namespace)
         view = PullView(context.target, args, cluster, ("pull", *names), is_list=len(names) != 1)
-        return run_in_session(items, ObjectEditing(cluster), view, context.session)
+        return run_in_session(items, ObjectEditing(cluster), view, context.session, skips_refused=args.all)
 
 
 class PullView(ObjectEditView):
