@@ -16,7 +16,6 @@ from kymatui.actions.modules.install_plan import (
     InstallRequest,
     install_intent,
     namespace_of,
-    plan_install,
     read_catalog,
     template_namespaces,
     with_interrupted_values,
@@ -267,10 +266,6 @@ class InstallAction:
         requests = tuple(request for request, _ in changed)
         standings = tuple(self.standing(request.module, request.namespace) for request in requests)
         return PlannedInstalls(requests, tuple(plan for _, plan in changed), standings, left_out)
-
-    def plan(self, request: InstallRequest) -> Plan:
-        """Raise as `plan_install`; what only a person may allow, the plan asks for when it is shown."""
-        return plan_install(self._port, _allowed(request))
 
     def interrupted(self, request: InstallRequest, *, has_others: bool) -> InstallRequest:
         """Return the request of an interrupted installation with its values. Raise as `with_interrupted_values`."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kymatui.actions.edits.object_edit import require_right
 from kymatui.cli.output.batch_view import BatchQuestion, BatchView, reached_outcome
-from kymatui.cli.output.plan_changes import from_to
+from kymatui.cli.output.plan_changes import fields_json, from_to
 from kymatui.cli.output.printing import markdown, paragraph, table
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.plans.plan_preview import summarize_actions
@@ -71,9 +71,7 @@ class ObjectEditView(_View):
                 "namespace": ref.namespace or None,
                 "name": ref.name,
             },
-            "changes": [
-                {"path": change.path, "before": change.before, "after": change.after} for change in edit.changes
-            ],
+            "changes": fields_json(edit.changes),
             "warnings": list(edit.warnings),
             "outcome": outcome,
         }

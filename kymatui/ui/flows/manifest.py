@@ -70,9 +70,8 @@ async def install_manifest(app: FlowApp, name: str) -> None:
             return
         version = chosen["version"]
         proposal = await app.jobs.in_thread(lambda: manifesting.propose(name, version))  # noqa: B023 (awaited at once)
-        management = str(app.view.management) if app.view.management is not None else ""
         answer = await app.push_screen_wait(
-            PlanScreen(preview_manifest(proposal, management), partial(_outdated, app, proposal))
+            PlanScreen(preview_manifest(proposal, str(app.view.management or "")), partial(_outdated, app, proposal))
         )
         if answer.is_yes:
             _begin(app, manifesting, proposal)
@@ -86,8 +85,7 @@ async def install_manifests(app: FlowApp, names: Sequence[str]) -> None:
     proposals, left_out = await app.jobs.in_thread(lambda: manifesting.propose_newest(names))
     if not proposals:
         raise RefusedError("; ".join(left_out), unchanged=True)
-    management = str(app.view.management) if app.view.management is not None else ""
-    parts = {entry.module: preview_manifest(entry, management) for entry in proposals}
+    parts = {entry.module: preview_manifest(entry, str(app.view.management or "")) for entry in proposals}
     shown = join_previews(f"{format_count(len(proposals), 'module')} with Manifests", parts, left_out)
     outdated = partial(_any_outdated, app, proposals)
     if (await app.push_screen_wait(PlanScreen(shown, outdated))).is_yes:

@@ -152,8 +152,7 @@ async def open_action_menu(app: FlowApp, names: Sequence[str]) -> None:
     later = None if reading.done() else reading
     items = await reading if later is None else [menu_items.get(entry.id) or _waiting(entry) for entry in ACTIONS]
     words = ", ".join(names) + "\n" if len(names) > 1 else ""
-    management = str(app.view.management) if app.view.management is not None else ""
-    chosen = await app.push_screen_wait(MenuScreen(title, items, words + management, later))
+    chosen = await app.push_screen_wait(MenuScreen(title, items, words + str(app.view.management or ""), later))
     action = next((entry for entry in ACTIONS if entry.id == chosen), None)
     if action is not None:
         await action.start(app, names)

@@ -69,8 +69,7 @@ async def edit_object(app: FlowApp, module: str) -> None:
     if edit is None or not edit.changes:
         app.notify(sanitize(f"{ref}: no changes"), timeout=3)
         return
-    management = str(app.view.management) if app.view.management is not None else ""
-    shown = await with_durations(app, preview_object_edit(edit, management), edit.git)
+    shown = await with_durations(app, preview_object_edit(edit, str(app.view.management or "")), edit.git)
     plan = PlanScreen(shown, partial(outdated_edit, app, edit))
     if (await app.push_screen_wait(plan)).is_yes:
         keeps = frozenset({module_key(module) if module else KYMA_KEY})
