@@ -13,7 +13,7 @@ from kymatui.actions.edits.handover import planned_handover
 from kymatui.actions.edits.module_edits import EditControls, EditPlan, EditResult, ModuleEditing, plan_edits
 from kymatui.cli.options.batch_renderers import run_in_session
 from kymatui.cli.options.direct_install import ProgressPrinter
-from kymatui.cli.options.editing import action_words, plan_json, print_stage, require_rights
+from kymatui.cli.options.editing import action_words, effects_json, print_stage, require_rights
 from kymatui.cli.options.uninstalls import consent_of, uninstall_consequence, uninstall_tables, uninstalls_json
 from kymatui.cli.output.batch_view import BatchQuestion, BatchView, reached_outcome
 from kymatui.cli.output.plan_changes import edit_summary
@@ -108,14 +108,21 @@ class EditView(BatchView[EditPlan, EditResult]):
         message = item.result.message if item.result is not None else plan.stage
         if item.work is Work.NOTHING:
             message = message or _SAME
-        return plan_json(
-            self.cluster,
-            plan.proposal,
-            outcome,
-            str(item.error) if item.error is not None else message,
-            refusals=plan.refusals or ([item.refusal.with_hint] if item.refusal is not None else []),
-            uninstalls=uninstalls_json(plan.uninstalls),
-        )
+        proposal, edit = plan.proposal, plan.proposal.edit
+        return {
+            "cluster": self.cluster,
+            "kyma": f"{edit.kyma.namespace}/{edit.kyma.name}" if edit is not None else None,
+            "module": proposal.toggle.module,
+            "verb": proposal.toggle.verb.value,
+            "before": edit.before if edit is not None else None,
+            "after": edit.after if edit is not None else None,
+            "effects": effects_json(proposal.effects),
+            "uninstalls": uninstalls_json(plan.uninstalls),
+            "refusals": list(plan.refusals or ([item.refusal.with_hint] if item.refusal is not None else [])),
+            "warnings": list(proposal.warnings),
+            "outcome": outcome,
+            "words": str(item.error) if item.error is not None else message,
+        }
 
     def item_outcome(self, item: EditItem, outcome: str) -> str:
         if item.error is not None:
