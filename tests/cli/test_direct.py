@@ -39,6 +39,7 @@ from kymatui.sessions.install_port import SessionInstallPort
 from kymatui.ui.flows.deletion import why_not_installed
 from tests.engine.places import eventually
 from tests.ocm.components import public_pem
+from tests.sandboxes.starting import ready_sandbox
 
 CONFIG_MAP = GroupVersionKind("", "v1", "ConfigMap")
 DEPLOYMENT = GroupVersionKind("apps", "v1", "Deployment")
@@ -399,6 +400,15 @@ def test_pull_creates_the_template_as_kyma_cli_does_and_install_uses_it(
     status, out, err = run(*install)
     assert (status, json.loads(out)["version"]) == (0, "0.15.0-outside"), err
     assert run("install", "registry-proxy", *outside, *install[2:], "--template", "default")[0] == 0
+
+
+def test_pull_into_a_cluster_without_its_crd_says_what_prints_it(
+    run: Any, cluster: KubeCluster, tmp_path: Path
+) -> None:
+    outside = _outside(cluster, tmp_path, "0.15.0-outside")
+    with ready_sandbox(empty=True) as running:
+        status, _, err = run("pull", "--all", *outside, "--yes", "--kubeconfig", str(running.kubeconfig))
+    assert (status, "does not serve ModuleTemplate" in err, "`kymatui operator crds`" in err) == (2, True, True), err
 
 
 def test_pull_shows_what_it_changes_of_a_template_and_keeps_the_labels_of_others(

@@ -16,7 +16,7 @@ from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
 from kymatui.domain.kyma.template_index import TemplateIndex, index_templates
 from kymatui.domain.plans.direct_install import choose_template
 from kymatui.domain.snapshot.snapshots import CATALOG_FEED, Snapshot
-from kymatui.errors import KymatuiError, UnknownNameError, UsageError
+from kymatui.errors import KymatuiError, NotFoundError, UnknownNameError, UsageError
 
 if TYPE_CHECKING:
     from kymatui.engine.cluster.ports import Cluster
@@ -56,6 +56,8 @@ def _planned(cluster: Cluster, offers: TemplateIndex, name: str, version: str, n
         desired = body if live is None else _updated(live, body)
         return object_item(name, plan_object(cluster, live, body, desired))
     except KymatuiError as error:
+        if isinstance(error, NotFoundError) and cluster.kind(read_ref(body).kind) is None:
+            error.hint = "`kymatui operator crds` prints the CRDs of Kyma for `kubectl apply -f -`"
         return ObjectItem(name, refusal=error)
 
 
