@@ -21,7 +21,7 @@ GROUPS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
         "change what the Kyma requests",
         ("enable", "disable", "channel", "policy", "manage", "unmanage", "label", "edit"),
     ),
-    ("install directly", ("install", "upgrade", "plan", "apply", "check", "adopt", "manifest")),
+    ("install directly", ("install", "upgrade", "pull", "plan", "apply", "check", "adopt", "manifest")),
     ("delete, restore and resume", ("delete", "finalizers", "restore", "resume")),
     ("control plane and runtimes", ("fleet", "matrix", "waits", "whatif", "compare", "sync", "windows", "watchers")),
     ("controllers", ("operator", "reconcile")),
@@ -120,6 +120,10 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "kymatui upgrade docker-registry --version 0.11.0 --allow-downgrade     # back to an older version",
         "kymatui upgrade --all                   # everything outdated in one plan",
         "kymatui upgrade --all --contexts 'prod-*' --allow-fleet-writes         # in many clusters, first one canary",
+    ),
+    "pull": (
+        "kymatui pull registry-proxy --catalog all-modules.yaml                 # into namespace default",
+        "kymatui pull --all --catalog all-modules.yaml -n modules --dry-run",
     ),
     "plan": ("kymatui plan registry-proxy", "kymatui plan registry-proxy --out plan.json"),
     "apply": (

@@ -106,6 +106,7 @@ COMMANDS: tuple[CommandEntry, ...] = (
     CommandEntry("label", "allow or forbid beta or internal modules", "modules.label", writes),
     CommandEntry("install", "install a module or a chart directly", "modules.install:INSTALL", writes),
     CommandEntry("upgrade", "upgrade modules that were installed directly", "modules.install:UPGRADE", writes),
+    CommandEntry("pull", "pull a ModuleTemplate of a catalog into the cluster", "modules.pull", writes),
     CommandEntry("plan", "plan an installation and save the plan", "modules.plan:PLAN", reads),
     CommandEntry("apply", "apply a saved plan", "modules.plan:APPLY", writes),
     CommandEntry("check", "compare an installation with its source", "modules.check", reads),

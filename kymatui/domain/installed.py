@@ -44,7 +44,7 @@ ANNOTATION_INVENTORY: Final = "kymatui.io/inventory"
 LARGEST_ANNOTATION: Final = 200_000  # characters; all annotations of an object may have 262,144
 KYMATUI: Final = "kymatui"
 _OPERATOR_MANAGER: Final = "kymatui-operator"
-_FLUX: Final = "helm-controller"
+FLUX: Final = "flux"
 _PREFIX: Final = inventory_name("")
 _LATE: Final = 30.0  # seconds after its renewal for which a Lease counts as held: twice its duration, as clocks differ
 _PENDING: Final = ("pending-install", "pending-upgrade", "pending-rollback")
@@ -246,7 +246,7 @@ def _of_release(name: str, raw: Mapping[str, Any]) -> RecordedInstallation:
 
 def _installer(manager: str) -> str:
     """Return who made a release by the field manager of its Secret."""
-    known = {_OPERATOR_MANAGER: KYMATUI, _FLUX: "flux", "": "helm", "Helm": "helm"}
+    known = {_OPERATOR_MANAGER: KYMATUI, "helm-controller": FLUX, "": "helm", "Helm": "helm"}
     return known.get(manager, manager)
 
 

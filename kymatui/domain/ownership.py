@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from kymatui.domain.gitops import git_source
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, OPERATOR, field_managers, read_meta
 from kymatui.domain.kubernetes.terminal_text import format_count
@@ -27,6 +28,8 @@ ANNOTATION_MANIFEST: Final = "kymatui.io/manifest"
 """The Manifest of an object that kymatui's operator installed, as "namespace/name". lifecycle-manager's own marks are
 not used, as they mean that it manages the object."""
 RESOURCE_POLICY: Final = "helm.sh/resource-policy"
+ANNOTATION_RUN: Final = "kymatui.io/run"
+_HOOK: Final = "helm.sh/hook"
 _LONGEST_VALUE: Final = 40  # characters of an unknown value in a message
 
 
@@ -43,10 +46,16 @@ TOOL_MANAGERS: Final = {
 _WRITING_TOOLS: Final = {**TOOL_MANAGERS, "helm": "helm"}
 
 
-def applying_tool(raw: object) -> str:
-    """Return the tool that wrote an object, by its field managers; "" if none of the known ones did."""
-    managers = field_managers(raw)
-    return next((tool for manager, tool in _WRITING_TOOLS.items() if manager in managers), "")
+def applying_tool(raw: object, own: Owner) -> str:
+    """Return what wrote an object: the source in Git, an ApplySet, or a tool by its manager; "" for none of them.
+
+    `own` is the ApplySet of kymatui, which stays on objects when its record is deleted.
+    """
+    if (source := git_source(raw)) is not None:
+        return str(source)
+    managers, part_of = field_managers(raw), read_meta(JsonReader(raw)).labels.get(LABEL_PART_OF, "")
+    tool = next((tool for manager, tool in _WRITING_TOOLS.items() if manager in managers), "")
+    return f"{tool} ApplySet {part_of}" if tool and part_of not in ("", own.name) else tool
 
 
 class OwnerKind(StrEnum):
@@ -117,6 +126,12 @@ def applying_keeper(raw: object) -> Actor | None:
     if LIFECYCLE_APPLIER in managers:
         return Actor.KLM
     return Actor.OPERATOR if OWN_OPERATOR in managers and owning_manifest(raw) else None
+
+
+def was_created_by_hook(live: Mapping[str, Any]) -> bool:
+    """Return whether a hook of kymatui or helm created the object; the name alone may be a user's."""
+    annotations = live["metadata"].get("annotations") or {}
+    return ANNOTATION_RUN in annotations or _HOOK in annotations
 
 
 def resource_policy(body: Mapping[str, Any]) -> str:

@@ -135,7 +135,7 @@ ACTIONS: Final[Mapping[str, ActionNeeds]] = {
         lists=("kymas", "modulereleasemetas"),
         cluster_lists=(*_DIRECT.cluster_lists, "manifests.operator.kyma-project.io", _CRDS),
     ),
-    "restore": ActionNeeds(),
+    **dict.fromkeys(("pull", "restore"), ActionNeeds()),
     "edit": ActionNeeds(_NAMING, edits_cr=True, is_planned=False),
     "logs": ActionNeeds(("moduletemplates",), cluster_lists=_WORKLOADS, reads_logs=True, is_planned=False),
 }

@@ -39,6 +39,7 @@ from kymatui.sessions.install_port import SessionInstallPort
 from kymatui.ui.flows.deletion import why_not_installed
 from tests.engine.places import eventually
 from tests.ocm.components import public_pem
+from tests.sandboxes.starting import ready_sandbox
 
 CONFIG_MAP = GroupVersionKind("", "v1", "ConfigMap")
 DEPLOYMENT = GroupVersionKind("apps", "v1", "Deployment")
@@ -317,12 +318,7 @@ def test_what_another_tool_deleted_is_not_installed_and_installed_anew(
 def test_the_template_of_a_catalog_outside_is_left_for_other_tools(
     run: Any, cluster: KubeCluster, tmp_path: Path
 ) -> None:
-    for version in ("0.14.0", "0.15.0"):
-        body = _template(cluster, f"registry-proxy-{version}")
-        body["spec"]["version"] = f"{version}-outside"
-        body["metadata"] = {"name": f"registry-proxy-{version}-outside", "namespace": "elsewhere"}
-        (tmp_path / f"{version}.yaml").write_text(yaml.safe_dump(body))
-    outside = ("registry-proxy", "--catalog", str(tmp_path))
+    outside = ("registry-proxy", *_outside(cluster, tmp_path, "0.14.0-outside", "0.15.0-outside"))
     for words, reason in (
         (("install", *outside, "--template", "kyma-system"), "lifecycle-manager deletes ModuleTemplates of others"),
         (("install", "web", "--chart", str(tmp_path), "--template", "default"), "needs a module of the catalog"),
@@ -338,7 +334,7 @@ def test_the_template_of_a_catalog_outside_is_left_for_other_tools(
 
     assert templates() == {("default", "registry-proxy-0.14.0-outside")}
     out = run("check", "registry-proxy")[1]
-    assert "registry-proxy matches its source" in out, "by the template that is there"
+    assert "registry-proxy matches its source" in out, out
     assert "changed registry-proxy from" not in out, "an image's tag is no change"
     status, _, err = run("upgrade", *outside, "--version", "0.15.0-outside", "--yes", "--no-wait")
     assert (status, "ModuleTemplate default/registry-proxy-0.14.0-outside" in err) == (0, True), err
@@ -346,6 +342,99 @@ def test_the_template_of_a_catalog_outside_is_left_for_other_tools(
     status, out, err = run("delete", "registry-proxy", "--yes", "--no-backup")
     assert (status, templates()) == (0, set()), err
     assert "ModuleTemplate" not in run("install", "registry-proxy", "--template", "default", "--dry-run")[1]
+
+
+def _outside(cluster: KubeCluster, folder: Path, *versions: str, **spec: Any) -> tuple[str, str]:
+    """Write a catalog with versions of registry-proxy that the cluster has not; return its option."""
+    for version in versions:
+        body = _template(cluster, "registry-proxy-0.14.0")
+        body["spec"] |= {"version": version, **spec}
+        metadata = {"name": f"registry-proxy-{version}", "namespace": "elsewhere", "labels": {"a": "b"}}
+        (folder / f"{version}.yaml").write_text(yaml.safe_dump({**body, "metadata": metadata}))
+    return ("--catalog", str(folder))
+
+
+@pytest.fixture
+def pulled(cluster: KubeCluster) -> Iterator[ObjectRef]:
+    ref = ObjectRef(TEMPLATE, "default", "registry-proxy-0.15.0-outside")
+    yield ref
+    with contextlib.suppress(NotFoundError):
+        cluster.delete(ref)
+
+
+def test_pull_creates_the_template_as_kyma_cli_does_and_install_uses_it(
+    run: Any, cluster: KubeCluster, tmp_path: Path, pulled: ObjectRef
+) -> None:
+    versions = ("0.14.0-outside", "0.15.0-outside", "0.13.9")
+    outside = _outside(cluster, tmp_path, *versions)
+    for words, status, reason in (
+        (("registry-proxy", "-n", "kyma-system"), 64, "lifecycle-manager deletes ModuleTemplates of others"),
+        (("registry-prox",), 64, 'no module "registry-prox" in kcp; did you mean registry-proxy?'),
+        (("keda",), 64, "keda is not in a catalog outside of the cluster"),
+        (("registry-proxy", "--version", "9.9.9"), 64, "no version 9.9.9 of registry-proxy in the catalog"),
+        ((), 64, "use either module names or --all"),
+        (("a", "b", "--version", "1.0.0"), 64, "--version works with one module only"),
+        (("registry-proxy", "-n", "nowhere"), 64, 'no namespace "nowhere"'),
+        (("registry-proxy", "--read-only"), 4, "pull is refused: kymatui runs read-only"),
+        (("registry-proxy",), 2, "not a terminal"),
+    ):
+        found, out, err = run("pull", *words, *outside)
+        assert (found, reason in err) == (status, True), (out, err)
+    assert run("pull", "registry-proxy")[0] == 64
+    assert "no catalog outside of the cluster\n  hint: name one with --catalog SOURCE" in run("pull", "--all")[2]
+    assert "0.13.9" in run("pull", "registry-proxy", *outside, "--dry-run")[1], "the newest that is no pre-release"
+    pull = ("pull", "registry-proxy", *outside, "--version", "0.15.0-outside", "-o", "json")
+    planned = json.loads(run(*pull, "--dry-run")[1])
+    assert (planned["outcome"], planned["version"], planned["name"]) == ("planned", "0.15.0-outside", "registry-proxy")
+    assert (planned["object"]["namespace"], cluster.get(pulled)) == ("default", None)
+    status, out, _ = run("rights", "pull", "registry-proxy", *outside, "--as", "jane", "-o", "json")
+    lacking = {(one["verb"], one["namespace"]) for one in json.loads(out)["missing"]}
+    assert (status, lacking) == (2, {("get", "default"), ("create", "default")})
+    status, out, err = run(*pull, "--yes")
+    assert (status, json.loads(out)["outcome"]) == (0, "done"), err
+    assert "run `kymatui install registry-proxy` to install it" in err
+    (live,) = (one for one in cluster.list(TEMPLATE, with_managed_fields=True) if read_ref(one) == pulled)
+    assert (field_managers(live), live["metadata"]["labels"]) == ({"kymatui"}, {"a": "b"})
+    assert json.loads(run(*pull, "--yes")[1])["outcome"] == "unchanged"
+    install = ("install", "registry-proxy", "--version", "0.15.0-outside", "--dry-run", "-o", "json")
+    status, out, err = run(*install)
+    assert (status, json.loads(out)["version"]) == (0, "0.15.0-outside"), err
+    assert run("install", "registry-proxy", *outside, *install[2:], "--template", "default")[0] == 0
+
+
+def test_pull_into_a_cluster_without_its_crd_says_what_prints_it(
+    run: Any, cluster: KubeCluster, tmp_path: Path
+) -> None:
+    outside = _outside(cluster, tmp_path, "0.15.0-outside")
+    with ready_sandbox(empty=True) as running:
+        status, _, err = run("pull", "--all", *outside, "--yes", "--kubeconfig", str(running.kubeconfig))
+    assert (status, "does not serve ModuleTemplate" in err, "`kymatui operator crds`" in err) == (2, True, True), err
+
+
+def test_pull_shows_what_it_changes_of_a_template_and_keeps_the_labels_of_others(
+    run: Any, cluster: KubeCluster, tmp_path: Path, pulled: ObjectRef
+) -> None:
+    outside = _outside(cluster, tmp_path, "0.15.0-outside")
+    pull = ("pull", "registry-proxy", *outside)
+    assert run(*pull, "--yes")[0] == 0
+    cluster.patch(pulled, {"metadata": {"annotations": {"source": "https://example.com"}}}, PatchKind.MERGE)
+    _outside(cluster, tmp_path, "0.15.0-outside", requiresDowntime=True)
+    status, out, _ = run(*pull, "--dry-run")
+    assert (status, "1 to change" in out, "spec.requiresDowntime" in out) == (0, True, True)
+    status, out, err = run("pull", "--all", *outside, "--yes", "-o", "json")
+    assert (status, [one["outcome"] for one in json.loads(out)["templates"]]) == (0, ["done"]), err
+    live = cluster.get(pulled)
+    assert live is not None
+    assert (live["spec"]["requiresDowntime"], live["metadata"]["annotations"]) == (
+        True,
+        {"source": "https://example.com"},
+    )
+    label = {"kustomize.toolkit.fluxcd.io/name": "modules", "kustomize.toolkit.fluxcd.io/namespace": "flux-system"}
+    cluster.patch(pulled, {"metadata": {"labels": label}}, PatchKind.MERGE)
+    _outside(cluster, tmp_path, "0.15.0-outside", requiresDowntime=False)
+    status, out, err = run(*pull, "--yes")
+    assert (status, "Flux Kustomization flux-system/modules applies" in err) == (2, True), err
+    assert run(*pull, "--yes", "--override-gitops")[0] == 0
 
 
 @pytest.fixture

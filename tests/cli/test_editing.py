@@ -217,7 +217,7 @@ def test_what_another_client_changed_meanwhile_is_not_overwritten(
 ) -> None:
     def meanwhile(patch: dict[str, Any], subresource: str = "") -> None:
         monkeypatch.setattr(
-            "kymatui.cli.commands.modules.edit.confirm",
+            "kymatui.cli.options.batch_renderers.confirm",
             lambda *_, **__: cluster.patch(
                 SERVERLESS, patch, PatchKind.MERGE, manager="someone", subresource=subresource
             ),

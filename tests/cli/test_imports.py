@@ -47,17 +47,18 @@ NEEDLESS = {
 # What another tool deleted is not what is broken: 4 KiB. Which tool installed a module: 2 KiB.
 # What only a runtime requests, in the view of its control plane: 1 KiB.
 # Helm releases in ConfigMaps, and what ends a pending one: 2 KiB.
-# What modules wait for, and handing over to the operator, in the table of commands: 1 KiB.
+# What modules wait for, pulls and handovers, in the table of commands: 1 KiB.
+# What applies a module from Git, by name: one module and 8 KiB. What a hook created: 1 KiB.
 BUDGETS = {  # modules that are not of Python itself, and KiB of our source
     ("--version",): (28, 77),
     ("--help",): (29, 97),
-    ("catalog",): (230, 1026),
-    ("catalog", "-o", "json"): (230, 1026),
-    ("module", "keda"): (243, 994),
-    ("checks", "keda"): (248, 1036),
-    ("drift",): (230, 1018),
-    ("events", "keda"): (233, 1037),
-    ("audit",): (262, 1230),
+    ("catalog",): (230, 1035),
+    ("catalog", "-o", "json"): (230, 1035),
+    ("module", "keda"): (243, 1003),
+    ("checks", "keda"): (248, 1045),
+    ("drift",): (230, 1027),
+    ("events", "keda"): (233, 1045),
+    ("audit",): (262, 1237),
 }
 
 

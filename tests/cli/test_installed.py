@@ -195,7 +195,9 @@ def test_a_file_and_a_chart_have_rows_that_every_command_knows(run: Any, cluster
         assert status == 0, (words, err)
     status, out, _ = run("check", "filed", "-n", "default")
     assert (status, "matches its source" in out) == (0, True)
-    status, _, err = run("check", "charted", "-n", "default")
+    status, out, _ = run("check", "charted", "-n", "default")
+    assert (status, "charted matches its stored release" in out, "hunter2" in out) == (0, True, False), out
+    status, _, err = run("check", "charted", "-n", "default", "--version", "3.2.2")
     assert (status, "run `kymatui check charted --chart … -n default`" in err) == (2, True), err
     status, out, _ = run("check", "charted", "-n", "default", "--chart", str(chart))
     assert (status, "matches its source" in out, "hunter2" in out) == (0, True, False)

@@ -67,6 +67,7 @@ WRITING = {
     "edit": ["edit", "moduleaa", "--yes"],
     "install": ["install", "moduleab", "--direct", "--yes"],
     "upgrade": ["upgrade", "moduleab", "--direct", "--yes"],
+    "pull": ["pull", "moduleab", "--yes"],
     "apply": ["apply", "/nowhere/plan.json", "--yes"],
     "delete": ["delete", "moduleab", "--yes"],
     "adopt": ["adopt", "moduleab", "--yes"],
@@ -93,7 +94,18 @@ PUBLISHING = {
     "bundle sign": ["bundle", "sign", "r.example//a.io/b:1.0.0", "--private-key", "/nowhere"],
 }
 """What changes a registry, and leaves with 4 too, unless only a context is read-only."""
-DIRECT = ("install", "upgrade", "apply", "delete", "adopt", "manifest", "finalizers --object", "restore", "resume")
+DIRECT = (
+    "install",
+    "upgrade",
+    "pull",
+    "apply",
+    "delete",
+    "adopt",
+    "manifest",
+    "finalizers --object",
+    "restore",
+    "resume",
+)
 DEPLOYING = ("operator install", "operator upgrade", "operator uninstall", "operator handover")
 ELSEWHERE = ("edit", "sandbox fault", "sandbox situation", "reconcile", "operator run", *DEPLOYING, *DIRECT)
 """Those that write to what this world has not; their own tests show that they do."""

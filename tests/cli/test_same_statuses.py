@@ -23,7 +23,7 @@ MODULE_COMMANDS = {
         name: f"{name} NAME"
         for name in (
             *("module", "checks", "versions", "events", "logs", "enable", "disable", "manage", "unmanage"),
-            *("install", "upgrade"),
+            *("install", "upgrade", "pull"),
             *("plan", "check", "adopt", "manifest", "delete", "finalizers", "diagnose", "edit"),
         )
     },

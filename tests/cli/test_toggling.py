@@ -336,10 +336,11 @@ def test_several_modules_are_one_plan(capsys: pytest.CaptureFixture[str]) -> Non
     assert (status, out) == (0, "cluster-ip: the policy is set\n")
     assert "btp-operator no change: the Kyma already has this setting" in " ".join(err.split())
     assert module(capsys, "cluster-ip")["policy"] == "Ignore"
-    assert (
-        run(capsys, "policy", "btp-operator", "cluster-ip", "Ignore", "--yes")[1]
-        == "no change: the Kyma already has this setting\n"
-    )
+    first, *warnings = run(capsys, "policy", "btp-operator", "cluster-ip", "Ignore", "--yes")[1].split("warning: ")
+    assert (first, len(warnings)) == ("no change: the Kyma already has this setting\n", 2)
+    assert all("still has CreateAndDelete" in " ".join(warning.split()) for warning in warnings)
+    found = json.loads(run(capsys, "policy", "btp-operator", "Ignore", "--yes", "-o", "json")[1])
+    assert (found["outcome"], "still has CreateAndDelete" in found["warnings"][0]) == ("unchanged", True)
 
 
 def test_what_is_not_done_keeps_no_other_from_it(capsys: pytest.CaptureFixture[str]) -> None:

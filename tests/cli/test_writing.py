@@ -26,6 +26,7 @@ from kymatui.cli.main import main
 from kymatui.cli.output.printing import print_line
 from kymatui.sessions.cluster.cluster_access import read_cluster_target
 from tests.cli.intruding import FLOWS, MODULE, NEW, Flow, Meeting, Stage, interrupted, restoring, run, told
+from tests.cli.unseen import pulled
 from tests.sandboxes.starting import told_sandbox
 
 pytestmark = pytest.mark.xdist_group("intruding")  # one sandbox for all of them
@@ -225,7 +226,7 @@ def test_the_first_line_of_every_plan_and_every_question_name_the_cluster(
     target = read_cluster_target(furnished.cluster.client)
     words = {name: words_of(name, furnished) for name in WRITING}
     words["adopt"], words["manifest"] = ["adopt", "docker-registry"], ["manifest", "docker-registry"]
-    words["plan"] = ["plan", *words["install"][1:]]
+    words["plan"], words["pull"] = ["plan", *words["install"][1:]], pulled(furnished)
     assert asking_commands() - set(words) == {"edit", "finalizers", "resume"}
     words["several edits"] = ["disable", MODULE, "nats"]
     words["several deletions"] = ["delete", furnished.name, "nats", "--no-backup", "--cascade", "--accept-unknown"]

@@ -387,6 +387,19 @@ def backup(stage: Stage) -> None:
     stage.cluster.apply(bodies[0], manager=MARK)
 
 
+def _template(stage: Stage) -> Target:
+    kind = GroupVersionKind(KYMA.kind.group, "v1beta2", "ModuleTemplate")
+    spec = {"moduleName": "pulled", "version": f"0.0.{stage.number}", "descriptor": {}}
+    return Target(ObjectRef(kind, "default", f"pulled-0.0.{stage.number}"), {"spec": spec})
+
+
+def pulled(stage: Stage) -> list[str]:
+    body = _template(stage).body
+    file = stage.folder / f"{body['metadata']['name']}.yaml"
+    file.write_text(yaml.safe_dump({**body, "spec": body["spec"] | {"requiresDowntime": True}}))
+    return ["pull", "pulled", "--catalog", str(file)]
+
+
 def _deleted(stage: Stage, *more: str) -> list[str]:
     return ["delete", stage.name, *more, "-n", stage.name, "--cascade", "--timeout", "8"]
 
@@ -504,6 +517,13 @@ WALKS: tuple[Walk, ...] = (
         backup,
         lambda stage: ["restore", str(stage.folder / f"{stage.name}-backup.yaml"), "--timeout", "2"],
         config_maps(create="missing", change="there", delete="there", replace="there"),
+    ),
+    Walk("pull", lambda stage: None, pulled, {"create": _template}),
+    Walk(
+        "pull-again",
+        lambda stage: _template(stage).act(stage, "create"),
+        pulled,
+        dict.fromkeys(("change", "delete", "replace"), _template),
     ),
     Walk(
         "finalizers",

@@ -23,7 +23,7 @@ from kymatui.domain.kyma.problems import Actor, Severity
 from kymatui.domain.kyma.template_index import TemplateIndex
 from kymatui.domain.kyma.versions import same_version
 from kymatui.domain.ownership import deletion_protection
-from kymatui.domain.plans.direct_install import find_offer
+from kymatui.domain.plans.direct_install import InstallChoice, choose_template
 from kymatui.domain.remote.catalog_sync import SyncStatus, plan_pair_sync
 from kymatui.domain.remote.differences import LineArea, LineVerdict
 from kymatui.domain.remote.runtime_pair import RuntimePair, join_snapshots
@@ -135,8 +135,9 @@ def test_no_channel_offers_an_old_template_beside_a_release_meta() -> None:
     old = {one.module: one for one in index.templates if one.channel}
     assert index.is_superseded(old["mixer"])
     assert not index.is_superseded(old["alone"])
-    newest = find_offer(index, "mixer")
-    assert newest.meta.name == "mixer-1.0.0"  # type: ignore[union-attr]
+    newest = choose_template(index, "mixer", from_component=True)
+    assert isinstance(newest, InstallChoice)
+    assert newest.template.meta.name == "mixer-1.0.0"
 
 
 def test_an_old_template_beside_a_release_meta_is_not_the_newest_version() -> None:

@@ -94,6 +94,23 @@ def test_disabling_says_nothing_that_its_own_warnings_contradict() -> None:
 
 
 @pytest.mark.parametrize(
+    ("asked", "has", "policy", "words"),
+    [
+        (CREATE, IGNORE, Policy.CREATE_AND_DELETE, "The Kyma has policy CreateAndDelete, but Manifest "),
+        (IGNORE, CREATE, Policy.IGNORE, "The Kyma has policy Ignore, but Manifest "),
+        (CREATE, CREATE, Policy.CREATE_AND_DELETE, ""),
+    ],
+)
+def test_a_policy_that_the_kyma_has_says_what_the_manifest_still_has(
+    asked: str, has: str, policy: Policy, words: str
+) -> None:
+    found = proposed(cluster({"customResourcePolicy": asked}, made=made(has)), EditVerb.POLICY, policy)
+    assert (found.is_done, len(found.warnings)) == (True, int(bool(words)))
+    assert "".join(found.warnings).startswith(words)
+    assert not words or "changes it with the next version, channel or template change" in found.warnings[0]
+
+
+@pytest.mark.parametrize(
     ("seen", "expected"),
     [
         pytest.param(cluster(made=made(CREATE)), [], id="they agree"),

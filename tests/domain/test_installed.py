@@ -339,6 +339,32 @@ def test_what_is_not_listed_is_not_deleted() -> None:
     assert row(inventory()).presence is not Presence.NOT_INSTALLED
 
 
+FLUX, FLUX_HELM, TRACKING = "kustomize.toolkit.fluxcd.io", "helm.toolkit.fluxcd.io", "argocd.argoproj.io/tracking-id"
+WRITERS: list[tuple[dict[str, str], dict[str, str], str, str]] = [
+    ({f"{FLUX}/name": "apps", f"{FLUX}/namespace": "flux"}, {}, "kustomize-controller", "Flux Kustomization flux/apps"),
+    ({f"{FLUX}/name": "apps"}, {f"{FLUX}/reconcile": "disabled"}, "kustomize-controller", "Flux"),
+    ({f"{FLUX_HELM}/name": "gate", f"{FLUX_HELM}/namespace": "a"}, {}, "helm-controller", "Flux HelmRelease a/gate"),
+    ({}, {TRACKING: "gates_prod:apps/Deployment:gates/gate"}, "argocd-controller", "Argo CD Application gates/prod"),
+    ({LABEL_PART_OF: "applyset-x-v1"}, {}, "kubectl", "kubectl ApplySet applyset-x-v1"),
+    ({LABEL_PART_OF: "applyset-x-v1"}, {}, "kymatui", ""),
+]
+
+
+@pytest.mark.parametrize(("labels", "annotations", "manager", "tool"), WRITERS)
+def test_what_applies_an_object_is_named_by_its_marks(
+    labels: dict[str, str], annotations: dict[str, str], manager: str, tool: str
+) -> None:
+    raw = deployment("gate", "1.0.0")
+    managed = [{"manager": manager, "operation": "Apply", "fieldsV1": {}}]
+    raw["metadata"] |= {"labels": labels, "annotations": annotations, "managedFields": managed}
+    shown: dict[str, Any] = {"templates": [community_template("gate", "1.0.0")], "workloads": [raw]}
+    assert row(**shown).installed_by == tool
+    by_tool = catalog(**shown).installed_by(tool.partition(" ")[0].lower() or "nothing")
+    assert [entry.name for entry in by_tool.rows] == (["gate"] if tool else [])
+    if manager == "helm-controller":
+        assert row(**shown, releases=(release(manager=manager),)).installed_by == tool
+
+
 TOOLS = [
     ("cli", "kyma CLI"),
     ("unknown", "the dashboard"),

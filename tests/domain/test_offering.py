@@ -6,20 +6,9 @@ import pytest
 
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.rows import NAMING_LISTS
-from kymatui.domain.kyma.module_templates import ModuleTemplate
 from kymatui.domain.kyma.template_index import TemplateIndex
 from kymatui.domain.plans.cluster_management import ClusterManager
-from kymatui.domain.plans.direct_install import (
-    AmbiguousOffer,
-    InstallChoice,
-    NoSuchModule,
-    NoSuchVersion,
-    OfferResult,
-    choose_template,
-    find_offer,
-    install_refusals,
-    unknown_lists,
-)
+from kymatui.domain.plans.direct_install import InstallChoice, choose_template, install_refusals, unknown_lists
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
 from tests.domain.builders import NOW, community_template, kyma, meta, shelf, template
 
@@ -45,33 +34,37 @@ def offers() -> TemplateIndex:
         pytest.param("mod", "v0.9.0", "", "default/mod-0.9.0", id="with a leading v"),
         pytest.param("mod", "", "default", "default/mod-1.0.0", id="62 the newest release"),
         pytest.param("mod", "", "team", "team/mod-1.0.0", id="in one namespace"),
-        pytest.param("mod", "1.1.0", "", ("11.1.0-rc1", "1.0.0", "0.9.0"), id="59 a part of a version is none"),
-        pytest.param("mo", "", "", ("mod", "other-mod"), id="61 an unknown module, and names like it"),
-        pytest.param("mod", "1.0.0", "", ("default/mod-1.0.0", "team/mod-1.0.0"), id="in two places"),
+        pytest.param(
+            "mod",
+            "1.1.0",
+            "",
+            "no version 1.1.0 of mod in the catalog; available: 11.1.0-rc1, 1.0.0, 0.9.0",
+            id="59 a part of a version is none",
+        ),
+        pytest.param(
+            "mo",
+            "",
+            "",
+            "no module mo in the catalog; did you mean mod, other-mod?",
+            id="61 an unknown module, and names like it",
+        ),
+        pytest.param("mod", "1.0.0", "", "default/mod-1.0.0", id="the same in two places"),
         pytest.param("both", "1.0.0", "", "team/both-1.0.0", id="what somebody put beside Kyma's own is meant"),
         pytest.param("both", "1.0.0", "kyma-system", "kyma-system/both-1.0.0", id="unless Kyma's own is named"),
         pytest.param("both", "1.1.0", "", "kyma-system/both-1.1.0", id="Kyma's own alone"),
     ],
 )
-def test_offers(module: str, version: str, namespace: str, found: object, offers: TemplateIndex) -> None:
-    assert shown(find_offer(offers, module, version, namespace)) == found
+def test_offers(module: str, version: str, namespace: str, found: str, offers: TemplateIndex) -> None:
+    assert shown(choose_template(offers, module, version, namespace, from_component=True)) == found
 
 
-def shown(found: OfferResult) -> object:
-    match found:
-        case ModuleTemplate():
-            return f"{found.meta.namespace}/{found.meta.name}"
-        case NoSuchModule():
-            return found.alike
-        case NoSuchVersion():
-            return found.offered
-        case AmbiguousOffer():
-            return found.locations
+def shown(chosen: InstallChoice | str) -> str:
+    return chosen if isinstance(chosen, str) else chosen.template.ref.path
 
 
 def test_61_an_unknown_module_is_not_found(offers: TemplateIndex) -> None:
-    assert find_offer(offers, "nothing-like-it") == NoSuchModule("nothing-like-it", ())
-    assert find_offer(offers, "") == NoSuchModule("", ())
+    assert choose_template(offers, "nothing-like-it") == "no module nothing-like-it in the catalog"
+    assert choose_template(offers, "") == "no module  in the catalog"
 
 
 @pytest.mark.parametrize(

@@ -43,8 +43,12 @@ TOOLS = (
     Tool("kubectl", "kubectl-client-side-apply", "Update"),
     Tool("kyma CLI", "cli"),
     Tool("the dashboard", "unknown", "Update"),
-    Tool("Flux", "kustomize-controller", labels=FLUX),
-    Tool("Argo CD", "argocd-controller", annotations={"argocd.argoproj.io/tracking-id": "gates:apps/Deployment:gate"}),
+    Tool("Flux Kustomization flux-system/apps", "kustomize-controller", labels=FLUX),
+    Tool(
+        "Argo CD Application gates",
+        "argocd-controller",
+        annotations={"argocd.argoproj.io/tracking-id": "gates:apps/Deployment:gate"},
+    ),
     Tool("helm", "helm", labels={"app.kubernetes.io/managed-by": "Helm"}, annotations=RELEASE),
 )
 

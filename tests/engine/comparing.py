@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-from kymatui.engine.jobs.hooks import ANNOTATION_RUN
+from kymatui.domain.ownership import ANNOTATION_RUN
 from tests.engine.places import Json
 
 

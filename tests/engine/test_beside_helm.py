@@ -145,8 +145,9 @@ def test_a_check_of_what_helm_installed_compares_with_the_values_of_its_release(
     loaded = chart_source.from_path(templated(place))
     known = chart_source.chart_bundle(loaded, name="web", namespace=place.namespace, values={"size": 7})
     helm_installs(place, known, config_map=record == "ConfigMap")
-    values = ReleaseStore(place.cluster, "web", place.namespace, SystemClock().now).values()
-    assert values == {"size": 7}
+    store = ReleaseStore(place.cluster, "web", place.namespace, SystemClock().now)
+    values, (stored, revision) = store.values(), store.bundle_of(1)
+    assert (values, revision, check(stored, place.cluster).consistent) == ({"size": 7}, 1, True)
     same = chart_source.chart_bundle(loaded, name="web", namespace=place.namespace, values=values)
     assert check(same, place.cluster).consistent
     ref = ObjectRef(GroupVersionKind("", "v1", "ConfigMap"), place.namespace, "web-map")
@@ -155,6 +156,7 @@ def test_a_check_of_what_helm_installed_compares_with_the_values_of_its_release(
     (drift,) = report.drifts
     assert [(field.path, field.expected, field.actual) for field in drift.fields] == [("data.size", "7", "9")]
     assert not report.consistent
+    assert check(stored, place.cluster).drifts == report.drifts, "by the release itself, without its chart"
 
 
 def templated(place: Place) -> str:

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from kymatui.domain.inventories import InventoryState
 from kymatui.domain.kubernetes.refs import SECRET, GroupVersionKind, ObjectRef
+from kymatui.domain.ownership import ANNOTATION_RUN, ObjectOwnership
 from kymatui.engine import Options, check, rollback
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.deletion import module_deletion, uninstall_plan
@@ -187,6 +188,30 @@ def test_a_hook_that_fails_stops_everything_after_it(place: Place) -> None:
     assert place.get("v1", "ConfigMap", "a") is None
     assert place.get(JOB, "Job", "bad") is None
     assert place.get(JOB, "Job", "never") is None
+
+
+def test_delete_takes_the_crs_that_a_hook_created_and_asks_for_those_of_users(place: Place) -> None:
+    crd = make.definition(place.group, "Gear")
+    created = make.custom(place.group, "Gear", "hooked")
+    install(place, chart(place, crd, hooks=(hook(created, "post-install"), hook(make.job("j"), "post-install"))))
+    place.raw.create(make.custom(place.group, "Gear", "theirs", place.namespace), manager="kubectl")
+    found = uninstall_plan.plan_uninstall("web", place.namespace, place.cluster, SystemClock())
+    assert found is not None
+    assert {one.ref.name: one.ownership for one in found.remaining.instances} == {
+        "hooked": ObjectOwnership.MODULE,
+        "theirs": ObjectOwnership.USER,
+    }
+    assert [one.ref.name for one in found.remaining.theirs] == ["theirs"]
+    ref = found.remaining.ours[0].ref
+    place.raw.delete(found.remaining.theirs[0].ref)
+    place.raw.patch(ref, {"metadata": {"annotations": {"helm.sh/hook": None, ANNOTATION_RUN: None}}}, PatchKind.MERGE)
+    unmarked = uninstall_plan.plan_uninstall("web", place.namespace, place.cluster, SystemClock())
+    assert unmarked is not None
+    assert unmarked.remaining.theirs, "the name alone may be a user's"
+    place.raw.patch(ref, {"metadata": {"annotations": {"helm.sh/hook": "post-install"}}}, PatchKind.MERGE)
+    uninstall(place)
+    crd_left = place.get("apiextensions.k8s.io/v1", "CustomResourceDefinition", f"gears.{place.group}", "")
+    assert crd_left is None, "the CR went without consent, and then its CRD"
 
 
 def test_a_hook_of_an_earlier_version_makes_room_for_the_new_one(place: Place) -> None:

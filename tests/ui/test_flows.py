@@ -291,3 +291,42 @@ async def test_what_is_outdated_is_upgraded_and_a_lower_version_needs_consent(op
         await person.sees(PlanScreen)
         assert "[ ] downgrade 0.15.0 → 0.14.0" in drawn(app)
         assert "downgrade registry-proxy 0.15.0 → 0.14.0" in drawn(app)
+
+
+async def test_the_template_of_a_catalog_is_pulled_and_left_beside_an_installation(
+    options: SessionOptions, cluster: Cluster, tmp_path: Path
+) -> None:
+    kind = GroupVersionKind("operator.kyma-project.io", "v1beta2", "ModuleTemplate")
+    body = next(one for one in cluster.list(kind) if one["metadata"]["name"] == "registry-proxy-0.15.0")
+    for version in ("0.16.0", "0.17.0"):
+        metadata = {"name": f"registry-proxy-{version}", "namespace": "elsewhere"}
+        catalog = yaml.safe_dump({**body, "metadata": metadata, "spec": body["spec"] | {"version": version}})
+        (tmp_path / f"{version}.yaml").write_text(catalog)
+    app = KymatuiApp(lambda: open_session(replace(options, catalogs=(str(tmp_path),))))
+    async with app.run_test(size=SIZE) as pilot:
+        person = Person(pilot)
+        await person.at("backup-operator")
+        await person.types("pull")
+        await person.until(lambda: bool(app.problems))
+        assert "backup-operator: not in a catalog outside of the cluster" in app.problems[0]
+        await person.at("registry-proxy")
+        await person.types("pull")
+        await person.sees(ChoiceScreen)
+        assert "Pull ModuleTemplate of registry-proxy" in drawn(app), drawn(app)
+        await person.press("j", "enter")
+        await person.sees(PlanScreen)
+        assert "create ModuleTemplate default/registry-proxy-0.16.0" in drawn(app)
+        await person.accepts()
+        assert await person.ended(1) == "done: ModuleTemplate default/registry-proxy-0.16.0 created"
+        pulled = ObjectRef(kind, "default", "registry-proxy-0.16.0")
+        assert cluster.get(pulled) is not None
+        await person.press("i")
+        await person.sees(ChoiceScreen)
+        assert "create in default so that kyma CLI and the dashboard list the module" in drawn(app)
+        await person.press("tab", "tab", "j", "enter")
+        await person.sees(PlanScreen)
+        assert isinstance(app.screen, PlanScreen)
+        names = {line.name for line in app.screen.preview.lines}
+        assert "ModuleTemplate default/registry-proxy-0.17.0" in names, names
+        await person.press("escape")
+    cluster.delete(pulled)

@@ -11,14 +11,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from kymatui.actions.batch import BatchItem, BatchJob, Verb, Work
 from kymatui.domain.gitops import GitChanges, git_changes, git_warnings
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma_edit.label_edit import LABELS
 from kymatui.engine.cluster.ports import Cluster, PatchKind
 from kymatui.engine.plans.plan import FieldDiff, diff_objects, state_digest
-from kymatui.errors import ConflictError, InvalidError, NotFoundError, OutdatedError, RefusedError
+from kymatui.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError, OutdatedError, RefusedError
 
 Object = dict[str, Any]
 ATTEMPTS: Final = 5  # patches with a newer resourceVersion while other fields of the object change
@@ -38,15 +40,15 @@ _WHOLE_OBJECT: Final = re.compile(r'Invalid value: "\{.*\}": ', re.DOTALL)
 class ObjectEdit(Struct, frozen=True):
     """An edit that the server accepts; `changes` are the fields that its dry run changed.
 
-    `before` is None for an object that the edit creates; `patch` is then the whole object. `desired` is what a person
-    made of what they may rewrite.
+    `before` is None for an object that the edit creates; `patch` is then the whole object. `desired` is the object
+    without what the server writes.
     """
 
     ref: ObjectRef
     before: Mapping[str, Any] | None
     patch: Mapping[str, Any]
     changes: tuple[FieldDiff, ...]
-    desired: Mapping[str, Any] | None = None
+    desired: Mapping[str, Any]
 
     @property
     def git(self) -> GitChanges:
@@ -63,6 +65,33 @@ class ObjectEdit(Struct, frozen=True):
         return "create" if self.before is None else "change"
 
 
+ObjectItem = BatchItem[ObjectEdit, Object]
+
+
+def object_item(name: str, edit: ObjectEdit) -> ObjectItem:
+    """Return a planned edit for a batch."""
+    return ObjectItem(name, edit, Work.CHANGE if edit.changes else Work.NOTHING)
+
+
+class ObjectEditing(Verb[ObjectEdit, Object]):
+    """The writes of a cluster's objects, each only as the plan displayed it."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    def run(self, item: ObjectItem, job: BatchJob) -> ObjectItem:
+        edit = item.required_plan
+        with job.journal.step(edit.verb, edit.ref):
+            return replace(item, result=apply_edit(self._cluster, edit, job.cancel))
+
+
+def require_right(cluster: Cluster, ref: ObjectRef, hint: str = "", *, is_new: bool) -> None:
+    """Raise ForbiddenError where the user may not create or patch an object."""
+    verb = "create" if is_new else "patch"
+    if not cluster.allowed(verb, ref.kind, ref.namespace, "" if is_new else ref.name):
+        raise ForbiddenError(f"you may not {verb} {ref} in {cluster.name}", hint=hint, status=403)
+
+
 def editable_fields(body: Mapping[str, Any]) -> Object:
     """Return what a person may rewrite: no status, and no metadata of the server."""
     metadata = {name: value for name, value in body["metadata"].items() if name not in _HIDDEN}
@@ -71,57 +100,40 @@ def editable_fields(body: Mapping[str, Any]) -> Object:
     return {**first, "metadata": metadata, **content}
 
 
-def plan_creation(cluster: Cluster, initial: Mapping[str, Any], desired: object) -> ObjectEdit:
-    """Ask the server, without a write, whether it accepts a new object; name and namespace may be another one.
+def plan_object(
+    cluster: Cluster, before: Mapping[str, Any] | None, initial: Mapping[str, Any], desired: object
+) -> ObjectEdit:
+    """Ask the server, without a write, what the rewritten object changes; without `before` it is created.
 
-    Raises InvalidError for what it does not accept.
+    Name and namespace of the `initial` one may be others then. Raises InvalidError for what the server does not accept,
+    such as unknown fields, and RefusedError for what another command does.
     """
-    kind = read_ref(initial).kind
-    if not isinstance(desired, dict) or not isinstance(desired.get("metadata"), dict) or read_ref(desired).kind != kind:
-        raise InvalidError(f"it must stay a {kind.kind} of {kind.api_version} with a name", status=422)
-    if "status" in desired:
-        raise InvalidError("status cannot be edited: its controller writes it", status=422)
-    ref = read_ref(desired)
-    if cluster.read_only:
-        return ObjectEdit(ref, None, desired, diff_objects(None, desired))
-    try:
-        created = cluster.create(desired, dry_run=True)
-    except ConflictError as error:
-        raise InvalidError(f"{ref} already exists", status=422) from error
-    except InvalidError as error:
-        raise _without_object(error) from error
-    return ObjectEdit(ref, None, desired, diff_objects(None, created))
-
-
-def _without_object(error: InvalidError) -> InvalidError:
-    """Return the error without the copy of the object that a server puts in front of "unknown field"."""
-    words = _WHOLE_OBJECT.sub("", str(error))
-    return InvalidError(words, hint=error.hint, status=error.status, reason=error.reason, body=error.body)
-
-
-def plan_edit(cluster: Cluster, before: Mapping[str, Any], desired: object) -> ObjectEdit:
-    """Ask the server, without a write, what the rewritten object changes.
-
-    Raises InvalidError for what it does not accept, such as unknown fields, and RefusedError for what another command
-    does.
-    """
-    ref = read_ref(before)
-    if not isinstance(desired, dict) or not isinstance(desired.get("metadata"), dict) or read_ref(desired) != ref:
-        raise InvalidError(f"it must stay {ref}: apiVersion, kind, name and namespace cannot change", status=422)
-    if hidden := sorted(_HIDDEN & desired["metadata"].keys()):
+    first = read_ref(initial if before is None else before)
+    is_object = isinstance(desired, dict) and isinstance(desired.get("metadata"), dict)
+    if before is None and not (is_object and read_ref(desired).kind == first.kind):
+        raise InvalidError(f"it must stay a {first.kind.kind} of {first.kind.api_version} with a name", status=422)
+    if not isinstance(desired, dict) or not is_object or (before is not None and read_ref(desired) != first):
+        raise InvalidError(f"it must stay {first}: apiVersion, kind, name and namespace cannot change", status=422)
+    if before is not None and (hidden := sorted(_HIDDEN & desired["metadata"].keys())):
         raise InvalidError(f"metadata.{hidden[0]} cannot be edited", status=422)
     if "status" in desired:
         raise InvalidError("status cannot be edited: its controller writes it", status=422)
-    patch = merge_patch(editable_fields(before), desired)
-    if not patch:
-        return ObjectEdit(ref, before, {}, ())
-    _refuse_uninstalls(before, desired)
-    if cluster.read_only:  # which refuses dry runs, too
-        return ObjectEdit(ref, before, patch, diff_objects(editable_fields(before), desired), desired)
+    ref, own = read_ref(desired), editable_fields(before) if before is not None else None
+    patch = merge_patch(own, desired) if own is not None else desired
+    if before is not None and patch:
+        _refuse_uninstalls(before, desired)
+    if not patch or cluster.read_only:  # which refuses dry runs, too
+        return ObjectEdit(ref, before, patch, diff_objects(own, desired) if patch else (), desired)
     try:
-        tried = cluster.patch(ref, patch, PatchKind.MERGE, dry_run=True)
-    except InvalidError as error:
-        raise _without_object(error) from error
+        if before is not None:
+            tried = cluster.patch(ref, patch, PatchKind.MERGE, dry_run=True)
+        else:
+            tried = cluster.create(desired, dry_run=True)
+    except ConflictError as error:
+        raise InvalidError(f"{ref} already exists", status=422) from error
+    except InvalidError as error:  # without the copy of the object that a server puts in front of "unknown field"
+        words = _WHOLE_OBJECT.sub("", str(error))
+        raise InvalidError(words, hint=error.hint, status=error.status, reason=error.reason, body=error.body) from error
     return ObjectEdit(ref, before, patch, diff_objects(before, tried), desired)
 
 
@@ -134,7 +146,7 @@ def apply_edit(cluster: Cluster, edit: ObjectEdit, cancel: threading.Event | Non
         try:
             return cluster.create(edit.patch, cancel=cancel)
         except ConflictError as error:
-            raise OutdatedError(f"{edit.ref} exists by now; no changes made", hint="edit it instead") from error
+            raise OutdatedError(f"{edit.ref} exists by now; no changes made", hint="plan again") from error
     current = before = edit.before
     for _ in range(ATTEMPTS):
         metadata = {**edit.patch.get("metadata", {}), "resourceVersion": current["metadata"]["resourceVersion"]}
@@ -152,7 +164,7 @@ def apply_edit(cluster: Cluster, edit: ObjectEdit, cancel: threading.Event | Non
 
 def _changed_meanwhile(ref: ObjectRef, before: Mapping[str, Any], fresh: Mapping[str, Any]) -> OutdatedError:
     paths = ", ".join(difference.path for difference in diff_objects(before, fresh)[:3])
-    return OutdatedError(f"another client changed {ref} meanwhile ({paths}); no changes made", hint="edit it again")
+    return OutdatedError(f"another client changed {ref} meanwhile ({paths}); no changes made", hint="plan again")
 
 
 def merge_patch(before: Mapping[str, Any], after: Mapping[str, Any]) -> Object:

@@ -16,8 +16,8 @@ from kymatui.actions.modules.install_plan import (
     InstallRequest,
     install_intent,
     namespace_of,
-    plan_install,
     read_catalog,
+    template_namespaces,
     with_interrupted_values,
 )
 from kymatui.actions.modules.module_sources import (
@@ -33,7 +33,7 @@ from kymatui.domain.inventories import Inventory, InventoryState
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.schema_forms import FormField, form_fields
 from kymatui.domain.kubernetes.terminal_text import with_subject
-from kymatui.domain.kyma.versions import same_version, version_order
+from kymatui.domain.kyma.versions import newest_version, same_version, version_order
 from kymatui.domain.plans.cluster_management import detect_management
 from kymatui.domain.plans.direct_install import adoptable_row, install_refusals, is_lower_version
 from kymatui.domain.snapshot.cluster_index import index_cluster
@@ -55,6 +55,7 @@ class InstallStatus(Struct, frozen=True):
     advanced   why that is the advanced way here, "" where it is the only one
     known      what kymatui has installed of it
     versions   those that can be chosen, the newest first
+    spaces     namespaces that can get its ModuleTemplate, () where the cluster has all of its templates
     """
 
     module: str
@@ -62,6 +63,7 @@ class InstallStatus(Struct, frozen=True):
     advanced: str
     known: Inventory | None
     versions: tuple[str, ...]
+    spaces: tuple[str, ...] = ()
 
     @property
     def known_chart(self) -> bool:
@@ -111,9 +113,12 @@ class InstallAction:
         if known is not None and not known.chart and row is not None and is_deleted_elsewhere(row.run):
             known = None
         templates = index_cluster(snapshot, cache=self._port.cache).templates
-        offers = [template.version for template in templates.offers(module) if template.version]
-        versions = tuple(sorted(dict.fromkeys(offers), key=version_order, reverse=True))
-        return InstallStatus(module, never, "; ".join(careful) if not never else "", known, versions)
+        offers = templates.offers(module)
+        numbers = dict.fromkeys(template.version for template in offers if template.version)
+        versions = tuple(sorted(numbers, key=version_order, reverse=True))
+        is_outside = any(template.outside for template in offers)
+        spaces = template_namespaces(snapshot, self._port.cache) if is_outside else ()
+        return InstallStatus(module, never, "; ".join(careful) if not never else "", known, versions, spaces)
 
     def installations(self, modules: Sequence[str]) -> InstallSelection:
         """Return the newest version of each, of those that are not installed."""
@@ -122,9 +127,7 @@ class InstallAction:
             standing = self._open(module)
             if standing.known is not None:
                 raise RefusedError(f"{standing.known.version} is already installed".strip())
-            best = next(
-                (version for version in standing.versions if "-" not in version), next(iter(standing.versions), "")
-            )
+            best = newest_version(standing.versions)
             if not best:
                 raise RefusedError("not in any catalog")
             return InstallRequest(module, ModuleSource(version=best))
@@ -150,7 +153,7 @@ class InstallAction:
             request = (
                 self._chart_upgrade(standing.known)
                 if standing.known.chart
-                else InstallRequest(module, ModuleSource(version=newest_version(standing)))
+                else InstallRequest(module, ModuleSource(version=upgraded_version(standing)))
             )
             if not request.source.version:
                 raise RefusedError("up to date")
@@ -262,10 +265,6 @@ class InstallAction:
         standings = tuple(self.standing(request.module, request.namespace) for request in requests)
         return PlannedInstalls(requests, tuple(plan for _, plan in changed), standings, left_out)
 
-    def plan(self, request: InstallRequest) -> Plan:
-        """Raise as `plan_install`; what only a person may allow, the plan asks for when it is shown."""
-        return plan_install(self._port, _allowed(request))
-
     def interrupted(self, request: InstallRequest, *, has_others: bool) -> InstallRequest:
         """Return the request of an interrupted installation with its values. Raise as `with_interrupted_values`."""
         return with_interrupted_values(self._port, request, has_others=has_others)
@@ -302,11 +301,11 @@ def is_lower(standing: InstallStatus, version: str) -> bool:
     return standing.known is not None and is_lower_version(standing.known.version, version)
 
 
-def newest_version(standing: InstallStatus) -> str:
+def upgraded_version(standing: InstallStatus) -> str:
     """Return the version that an upgrade leads to, "" where what is installed is the newest, and whole."""
     is_whole = standing.known is not None and standing.known.state is not InventoryState.PENDING
     known = standing.known.version if standing.known is not None else ""
-    best = next((version for version in standing.versions if "-" not in version), next(iter(standing.versions), ""))
+    best = newest_version(standing.versions)
     return (
         ""
         if not best or not known or (same_version(best, known) and is_whole) or is_lower_version(known, best)

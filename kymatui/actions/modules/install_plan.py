@@ -6,7 +6,7 @@ Nothing is written.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from enum import Enum
 from threading import Event
@@ -285,16 +285,28 @@ def _bundle(
     bundle = _with_document(bundle, request)
     namespace = _template_namespace(port, request, bundle, choice.template)
     if namespace:
-        bundle = replace(bundle, objects=(*bundle.objects, _template_copy(choice.template, namespace)))
+        bundle = replace(bundle, objects=(*bundle.objects, template_copy(choice.template, namespace)))
     return bundle, choice.template.associated
 
 
 def _refuse_template(request: InstallRequest) -> None:
     if not request.source.is_catalog:
         raise UsageError("--template needs a module of the catalog", hint="only the catalog has ModuleTemplates")
-    if request.template == KYMA_NAMESPACE:
+    refuse_template_namespace(request.template)
+
+
+def refuse_template_namespace(namespace: str) -> None:
+    """Raise UsageError for the namespace of lifecycle-manager's templates, as kyma CLI refuses it."""
+    if namespace == KYMA_NAMESPACE:
         text = f"lifecycle-manager deletes ModuleTemplates of others from {KYMA_NAMESPACE}"
         raise UsageError(text, hint="choose another namespace, such as default")
+
+
+def template_namespaces(snapshot: Snapshot, cache: ReadCache | None = None) -> tuple[str, ...]:
+    """Return the namespaces that a person can choose for templates: default, and those with community templates."""
+    templates = index_cluster(snapshot, cache=cache).templates
+    used = {offer.meta.namespace for offer in templates.templates if not (offer.outside or templates.is_kyma(offer))}
+    return ("default", *sorted(used - {"default", KYMA_NAMESPACE}))
 
 
 def _template_namespace(port: InstallPort, request: InstallRequest, bundle: Bundle, template: ModuleTemplate) -> str:
@@ -310,9 +322,14 @@ def _template_namespace(port: InstallPort, request: InstallRequest, bundle: Bund
     return "" if is_there and namespace not in own else namespace
 
 
-def _template_copy(template: ModuleTemplate, namespace: str) -> Mapping[str, Any]:
+def template_copy(template: ModuleTemplate, namespace: str) -> dict[str, Any]:
+    """Return a template for a namespace: as its catalog has it, without what a server or a tool wrote to it."""
     copy = plain_object(template.raw)
-    return {**copy, "metadata": {**copy["metadata"], "namespace": namespace}}
+    metadata = {**copy["metadata"], "namespace": namespace}
+    annotations = dict(metadata.pop("annotations", {}))
+    if "://" not in annotations.get("source", ""):
+        annotations.pop("source", None)  # a path of this machine
+    return {**copy, "metadata": metadata | ({"annotations": annotations} if annotations else {})}
 
 
 def _signed(port: InstallPort, templates: TemplateIndex, choice: InstallChoice, signers: SignatureOptions) -> Bundle:

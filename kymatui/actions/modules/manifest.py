@@ -21,7 +21,7 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kyma_keeper import Operator
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.domain.kyma.module_templates import ModuleTemplate
-from kymatui.domain.kyma.versions import same_version, version_order
+from kymatui.domain.kyma.versions import newest_version, same_version, version_order
 from kymatui.domain.modules.presence import Presence
 from kymatui.domain.plans.cluster_management import ClusterManager, detect_management
 from kymatui.domain.plans.direct_install import is_lower_version
@@ -189,8 +189,7 @@ class ManifestAction:
 
     def newest(self, module: str) -> str:
         """Return the newest stable version, or pre-release where there is no other; "" where there is none."""
-        versions = self.versions(module)
-        return next((version for version in versions if "-" not in version), next(iter(versions), ""))
+        return newest_version(self.versions(module))
 
     def installed(self, module: str) -> str:
         """Return the version of its Manifest, "" where there is none."""

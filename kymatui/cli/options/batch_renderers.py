@@ -74,7 +74,7 @@ class CommandRenderer(Generic[Plan, Result]):
             self._print_notices(items)
             asked = view.question(pending)
             confirm(view.target(pending), asked.action, asked.consequence, yes=args.yes)
-        if not recorded:  # there is only a wait
+        if not recorded or not view.kind:  # there is only a wait, or nothing to continue
             with cancellable() as cancel:
                 yield BatchJob(cancel)
             return

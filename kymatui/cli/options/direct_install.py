@@ -128,11 +128,16 @@ def add_intent(parser: argparse.ArgumentParser) -> None:
     add_option(group, "--allow-downgrade", "allow a version lower than the installed one")
 
 
-def add_consent(parser: argparse.ArgumentParser, limit: str) -> None:
-    """Add options for confirmation, waiting and output; `limit` is the help of the time limit."""
+def add_confirmation(parser: argparse.ArgumentParser) -> None:
+    """Add options for the plan and its confirmation."""
     add_option(parser, "--dry-run", "print the plan, change nothing")
     add_option(parser, "--yes -y", "skip the confirmation")
     add_git_override(parser)
+
+
+def add_consent(parser: argparse.ArgumentParser, limit: str) -> None:
+    """Add options for confirmation, waiting and output; `limit` is the help of the time limit."""
+    add_confirmation(parser)
     wait = parser.add_mutually_exclusive_group()
     add_option(wait, "--wait", "wait until the change is done (default)", dest="wait", default=True)
     add_option(wait, "--no-wait", "do not wait until the change is done", dest="wait", action="store_false")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kymatui.cli.cluster_options import add_cluster_options, add_remote_options
 from kymatui.cli.options.direct_install import LISTED, add_consent, no_changes_on_interrupt, waiting_note
@@ -79,33 +79,6 @@ def require_rights(session: Session, toggling: ClusterKymaEdits, proposal: EditP
         raise ForbiddenError(
             f"you may not patch {proposal.edit.kyma} in {session.name}", hint=role_hint(*proposal.command), status=403
         )
-
-
-def plan_json(
-    cluster: str,
-    proposal: EditProposal,
-    outcome: str,
-    message: str,
-    *,
-    refusals: Sequence[str],
-    uninstalls: Sequence[Mapping[str, Any]],
-) -> dict[str, Any]:
-    """Return the JSON of one edit; `uninstalls` are the modules that go, with their remaining objects."""
-    edit = proposal.edit
-    return {
-        "cluster": cluster,
-        "kyma": f"{edit.kyma.namespace}/{edit.kyma.name}" if edit is not None else None,
-        "module": proposal.toggle.module,
-        "verb": proposal.toggle.verb.value,
-        "before": edit.before if edit is not None else None,
-        "after": edit.after if edit is not None else None,
-        "effects": effects_json(proposal.effects),
-        "uninstalls": list(uninstalls),
-        "refusals": list(refusals),
-        "warnings": list(proposal.warnings),
-        "outcome": outcome,
-        "words": message,
-    }
 
 
 def effects_json(effects: Sequence[Effect]) -> list[dict[str, str]]:

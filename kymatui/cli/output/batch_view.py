@@ -55,7 +55,7 @@ class BatchView(Generic[Plan, Result]):
     """
 
     kind = ""
-    """The command, for its journal."""
+    """The command, for its journal; "" for a verb that cannot be continued, which has none."""
     heads: Sequence[str] = ("MODULE", "VERSION", "CHANGES")
     list_key = "plans"
     records_waits = False

@@ -202,11 +202,15 @@ def step_json(step: Step) -> dict[str, Any]:
     return {
         "action": step.action.value,
         **_ref_json(step),
-        "changes": [{"path": change.path, "before": change.before, "after": change.after} for change in step.changes],
+        "changes": fields_json(step.changes),
         "conflicts": [{"path": conflict.path, "manager": conflict.manager} for conflict in step.conflicts],
         "reason": step.reason or None,
         "git": str(step.git) if step.git is not None else None,
     }
+
+
+def fields_json(changes: Iterable[FieldDiff]) -> list[dict[str, Any]]:
+    return [{"path": change.path, "before": change.before, "after": change.after} for change in changes]
 
 
 def _ref_json(step: Step) -> dict[str, str]:

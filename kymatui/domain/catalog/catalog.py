@@ -33,6 +33,7 @@ from kymatui.domain.catalog.module_inputs import (
 from kymatui.domain.catalog.reasons import choose_reason
 from kymatui.domain.catalog.rows import Catalog, CatalogOrigin, CheckedResource, KymaSummary, ModuleRow, StateReports
 from kymatui.domain.installed import is_deleted_elsewhere
+from kymatui.domain.inventories import installation_owner
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import LABEL_SKIP, read_meta
 from kymatui.domain.kubernetes.refs import ObjectRef
@@ -334,8 +335,13 @@ def _finished(
         run=subject.run,
         workloads=subject.workloads,
         new_cr=_new_cr(subject, world) if presence is Presence.NOT_CONFIGURED else None,
-        applied_by=applying_tool(subject.manager.workload),
+        applied_by=_applied_by(subject),
     )
+
+
+def _applied_by(subject: ModuleInputs) -> str:
+    namespace = subject.manager.ref.namespace if subject.manager.ref is not None else ""
+    return applying_tool(subject.manager.workload, installation_owner(subject.name, namespace, chart=False))
 
 
 def _new_cr(subject: ModuleInputs, world: ClusterIndex) -> Mapping[str, Any] | None:

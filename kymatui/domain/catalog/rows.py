@@ -10,7 +10,7 @@ from typing import Any, Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kymatui.domain.installed import InstallationRun, RecordedInstallation
+from kymatui.domain.installed import FLUX, InstallationRun, RecordedInstallation
 from kymatui.domain.kubernetes.json_reader import Flaw
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
@@ -207,7 +207,9 @@ class ModuleRow(Struct, frozen=True):
             return ""
         if self.managed or self.manifest is not None:
             return self.keeper.value
-        return self.installation.installer if self.installation is not None else self.applied_by
+        if self.installation is None or (self.installation.installer == FLUX and self.applied_by):
+            return self.applied_by
+        return self.installation.installer
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -347,7 +349,12 @@ class Catalog(Struct, frozen=True, dict=True):
     def installed_by(self, installer: str) -> Catalog:
         """Return the catalog of what one has installed, Helm releases included; of "all" everything there is."""
         every = (*self.rows, *self.releases)
-        rows = every if installer == EVERYBODY else (row for row in every if row.installed_by == installer)
+        tool = f"{installer} ".lower()  # "flux" also has "Flux Kustomization apps/prod"
+        rows = (
+            every
+            if installer == EVERYBODY
+            else (row for row in every if f"{row.installed_by} ".lower().startswith(tool))
+        )
         return replace(self, rows=tuple(sorted(rows, key=lambda row: row.name)))
 
     @property

@@ -146,7 +146,7 @@ def propose_edit(snapshot: Snapshot, toggle: ModuleEdit, now: float, cache: Read
         toggle,
         edit,
         tuple(with_keeper(words, keeper) for words in _refusals(case)),
-        () if edit.is_empty else tuple(with_keeper(words, keeper) for words in _warnings(case)),
+        tuple(with_keeper(words, keeper) for words in (_pending(case) if edit.is_empty else _warnings(case))),
         () if edit.is_empty else compare_catalogs(before, after),
         _is_gone(case),
         case.offers is not None,
@@ -313,6 +313,13 @@ def _still_unmanaging(case: _Case) -> Iterator[str]:
 
 
 # warnings
+
+
+def _pending(case: _Case) -> Iterator[str]:
+    """Yield that the Manifest does not have yet what the Kyma has, and what follows from it."""
+    if case.toggle.verb is EditVerb.POLICY and case.was is not None:
+        pending = (RiskKind.CR_STAYS, RiskKind.POLICY_PENDING)
+        yield from (risk.warning for risk in case.was.foreseen if risk.risk in pending)
 
 
 def _warnings(case: _Case) -> Iterator[str]:

@@ -112,18 +112,18 @@ def effective_policies(request: ModuleRequest | None, manifest: Manifest | None)
 def _of_policies(request: ModuleRequest, manifest: Manifest) -> Iterator[ModuleRisk]:
     has = manifest.policy or Policy.CREATE_AND_DELETE
     asked = request.policy or has  # unknown if only reported
+    pending = f"The Kyma has policy {asked}, but {manifest.ref} still has {has}"
+    pending += f"; lifecycle-manager changes it {_PASSED_ON}"
     if asked == Policy.CREATE_AND_DELETE and has == Policy.IGNORE:
         words = (
-            f"The Kyma has policy CreateAndDelete, but {manifest.ref} still has Ignore. If you disable the module, "
-            "lifecycle-manager waits for the module CR and does not delete it"
+            f"{pending}. If you disable the module before, lifecycle-manager waits for the module CR and does not "
+            "delete it"
         )
         command = shell_command("kymatui", "disable", request.name, "--cascade")
         advice = Advice(AdviceKind.DELETE_BLOCKERS, "Disable the module with a command that deletes it first", command)
         yield ModuleRisk(RiskKind.CR_STAYS, words, advice=advice)
     elif asked != has:
-        when = f"lifecycle-manager changes it {_PASSED_ON}"
-        words = f"The Kyma has policy {asked}, but {manifest.ref} still has {has}; {when}"
-        yield ModuleRisk(RiskKind.POLICY_PENDING, words, Severity.INFO, Actor.KLM)
+        yield ModuleRisk(RiskKind.POLICY_PENDING, pending, Severity.INFO, Actor.KLM)
     if has == Policy.IGNORE and FINALIZER_MODULE_CR in manifest.meta.finalizers:
         words = (
             f"Deletion of {manifest.ref} will block: with policy Ignore, lifecycle-manager never removes the finalizer "

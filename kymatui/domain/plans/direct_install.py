@@ -35,40 +35,32 @@ def choose_template(
 ) -> InstallChoice | str:
     """Return the template of a version or of the newest stable one, or a message why there is none.
 
-    `namespace` selects among templates with the same version. `from_component` needs no address of a manifest.
+    Versions are compared as versions. `namespace` selects among templates with the same version; several are as one if
+    they install the same. A community template wins over one of Kyma's catalog: that one is for lifecycle-manager, and
+    for a runtime it is on the control plane, where no option could select it. `from_component` needs no address of a
+    manifest.
     """
-    offer = find_offer(templates, module, version, namespace)
-    if isinstance(offer, AmbiguousOffer):
-        offer = _the_same(templates, offer) or offer
-    match offer:
-        case NoSuchModule(_, alike):
-            return f"no module {module} in the catalog{did_you_mean(alike[:3])}"
-        case NoSuchVersion(_, asked_version, offered):
-            return f"no version {asked_version} of {module} in the catalog; available: {', '.join(offered[:8])}"
-        case AmbiguousOffer(_, asked_version, locations):
-            named = f"{module} {asked_version}: {', '.join(locations)}"
-            return f"several different templates of {named}; select the namespace with -n"
-        case ModuleTemplate():
-            address = next((link.address for link in offer.links if link.name == RAW_MANIFEST), "")
-            if not address and not from_component:
-                return f"{offer.ref} has no {RAW_MANIFEST}: it can only be enabled in a Kyma"
-            manager = offer.manager.namespace if offer.manager is not None else ""
-            return InstallChoice(offer, address, manager or KYMA_NAMESPACE)
-
-
-def _the_same(templates: TemplateIndex, several: AmbiguousOffer) -> ModuleTemplate | None:
-    """Return the first template if all of them install the same, else None."""
-    named = {
-        location: template
-        for template in templates.offers(several.module)
-        for location in [f"{template.meta.namespace}/{template.meta.name}"]
-    }
-    first, *others = (named[location] for location in several.locations)
-    same_in_all = all(
-        (template.links, template.data, template.manager) == (first.links, first.data, first.manager)
-        for template in others
-    )
-    return first if same_in_all else None
+    offers = [template for template in templates.offers(module) if namespace in ("", template.meta.namespace)]
+    if not offers:
+        alike = sorted(name for name in templates.by_module if module and module in name)
+        return f"no module {module} in the catalog{did_you_mean(alike[:3])}"
+    current = [template for template in offers if not templates.is_superseded(template)] or offers
+    target = version or newest_version([template.version for template in current if template.version])
+    matching = [template for template in offers if same_version(template.version, target)]
+    if not matching:
+        known = sorted({template.version for template in offers if template.version}, key=version_order, reverse=True)
+        return f"no version {target} of {module} in the catalog; available: {', '.join(known[:8])}"
+    matching = [template for template in matching if not templates.is_kyma(template)] or matching
+    located = {template.ref.path: template for template in matching}
+    offer = located[min(located)]
+    if any((other.links, other.data, other.manager) != (offer.links, offer.data, offer.manager) for other in matching):
+        named = f"{module} {target}: {', '.join(sorted(located))}"
+        return f"several different templates of {named}; select the namespace with -n"
+    address = next((link.address for link in offer.links if link.name == RAW_MANIFEST), "")
+    if not address and not from_component:
+        return f"{offer.ref} has no {RAW_MANIFEST}: it can only be enabled in a Kyma"
+    manager = offer.manager.namespace if offer.manager is not None else ""
+    return InstallChoice(offer, address, manager or KYMA_NAMESPACE)
 
 
 def unknown_lists(feeds: Mapping[str, Feed]) -> Iterator[tuple[str, str]]:
@@ -163,54 +155,3 @@ def is_lower_version(installed: str, version: str) -> bool:
         and not same_version(installed, version)
         and version_order(version) < version_order(installed)
     )
-
-
-# The search for one offered version of a module.
-
-
-class NoSuchModule(Struct, frozen=True):
-    """The module is not offered; `alike` are names that contain the text."""
-
-    module: str
-    alike: tuple[str, ...]
-
-
-class NoSuchVersion(Struct, frozen=True):
-    """The module is offered in other versions only, the newest first."""
-
-    module: str
-    version: str
-    offered: tuple[str, ...]
-
-
-class AmbiguousOffer(Struct, frozen=True):
-    """The version is offered in several namespaces, and none was selected."""
-
-    module: str
-    version: str
-    locations: tuple[str, ...]
-
-
-OfferResult = ModuleTemplate | NoSuchModule | NoSuchVersion | AmbiguousOffer
-
-
-def find_offer(templates: TemplateIndex, module: str, version: str = "", namespace: str = "") -> OfferResult:
-    """Return the template of a version or of the newest one; versions are compared as versions.
-
-    A community template wins over one of Kyma's catalog with the same version: that one is for lifecycle-manager,
-    and for a runtime it is on the control plane, where no option could select it.
-    """
-    offers = [t for t in templates.offers(module) if not namespace or t.meta.namespace == namespace]
-    if not offers:
-        return NoSuchModule(module, tuple(sorted(name for name in templates.by_module if module and module in name)))
-    current = [template for template in offers if not templates.is_superseded(template)] or offers
-    target = version or newest_version([template.version for template in current if template.version])
-    matching = [template for template in offers if same_version(template.version, target)]
-    if not matching:
-        known = sorted({template.version for template in offers if template.version}, key=version_order, reverse=True)
-        return NoSuchVersion(module, target, tuple(known))
-    matching = [template for template in matching if not templates.is_kyma(template)] or matching
-    if len(matching) > 1:
-        locations = tuple(sorted(f"{template.meta.namespace}/{template.meta.name}" for template in matching))
-        return AmbiguousOffer(module, target, locations)
-    return matching[0]

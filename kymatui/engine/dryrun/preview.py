@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from kymatui.domain.kubernetes.managed_fields import Path, applied_entry, read_key
 from kymatui.domain.kubernetes.object_meta import field_managers, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind
-from kymatui.domain.ownership import Owner, OwnerKind, applying_keeper, read_owner
+from kymatui.domain.ownership import Owner, OwnerKind, applying_keeper, read_owner, was_created_by_hook
 from kymatui.engine.bundles.bundle import Bundle, BundleHook, hooks_of
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.kind_order import defined_kinds, is_definition
@@ -27,7 +27,7 @@ from kymatui.engine.dryrun.field_takeover import (
     patch_between,
 )
 from kymatui.engine.inventory.ownership_marks import ADOPTED_MANAGERS, HELM_MANAGER, is_lifecycle_manager_mark
-from kymatui.engine.jobs.hooks import BEFORE_CREATION, hook_key, was_created_by_hook
+from kymatui.engine.jobs.hooks import BEFORE_CREATION, hook_key
 from kymatui.engine.plans.plan import (
     Action,
     BundlePart,

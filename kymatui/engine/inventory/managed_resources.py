@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
@@ -12,7 +13,7 @@ from msgspec.structs import replace
 from kymatui.domain.gitops import GitSource, git_source
 from kymatui.domain.inventories import Inventory, InventoryItem, inventory_owner
 from kymatui.domain.kubernetes.managed_fields import created_by, manager_name
-from kymatui.domain.kubernetes.object_meta import OPERATOR, field_managers, parse_time
+from kymatui.domain.kubernetes.object_meta import OPERATOR, field_managers, parse_time, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectKey, ObjectRef
 from kymatui.domain.ownership import (
     RESOURCE_POLICY,
@@ -26,6 +27,7 @@ from kymatui.domain.ownership import (
     ownership_of,
     read_owner,
     resource_policy,
+    was_created_by_hook,
 )
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.kind_order import (
@@ -38,6 +40,7 @@ from kymatui.engine.cluster.kind_order import (
 from kymatui.engine.cluster.ports import Cluster, Object
 from kymatui.engine.inventory.crd_holders import CrdHolders, find_crd_holders
 from kymatui.engine.inventory.ownership_marks import ADOPTED_MANAGERS
+from kymatui.engine.inventory.release_store import ReleaseStore
 from kymatui.errors import ForbiddenError
 
 
@@ -201,11 +204,14 @@ def list_managed_resources(
     Objects of a kind that another installation has, too, are not the module's to delete. `owners` are this
     installation, too; `manifests` are as in `find_crd_holders`.
     """
+    is_hooked = inventory.chart and bool(kinds.kinds)
+    store = ReleaseStore(cluster, inventory.name, inventory.namespace, time.time)
     claim = InstallationClaim(
         frozenset(ref.key for ref in inventory.defaults) if inventory.resource_created else frozenset(),
         inventory_owner(inventory),
         {item.ref.key: item for item in inventory.items},
         keeps_own=True,
+        hooked=frozenset(read_ref(hook.body).key for hook in store.hooks(inventory)) if is_hooked else frozenset(),
     )
     instances = list_instances(claim, cluster, kinds.kinds, cancel, width)
     foreign = {
@@ -237,6 +243,7 @@ class InstallationClaim(Struct, frozen=True):
     installed  its objects by identity
     manifest   its Manifest ("namespace/name"), from which lifecycle-manager applies objects, "" for none
     keeps_own  whether an annotation keeps its own objects; lifecycle-manager reads none
+    hooked     identities of what a chart's hooks create
     """
 
     defaults: Collection[ObjectKey] = ()
@@ -244,6 +251,7 @@ class InstallationClaim(Struct, frozen=True):
     installed: Mapping[ObjectKey, InventoryItem] = field(default_factory=dict)
     manifest: str = ""
     keeps_own: bool = False
+    hooked: Collection[ObjectKey] = ()
 
     @property
     def owners(self) -> tuple[Owner, ...]:
@@ -262,7 +270,8 @@ class InstallationClaim(Struct, frozen=True):
         owner, key = read_owner(body), ref.key
         waited_for = {(group, kind) for group, kind, *_ in self.defaults}
         applied = (gvk.group, gvk.kind) not in waited_for and is_applied_from(body, self.manifest)
-        installed, default = key in self.installed or applied, key in self.defaults
+        applied_by_hook = key in self.hooked and was_created_by_hook(body)
+        installed, default = key in self.installed or applied or applied_by_hook, key in self.defaults
         reason = self._keep_reason(key, body) if self.keeps_own or not (installed or default) else ""
         shared = is_shared_kind(gvk.group)
         ownership = ownership_of(installed=installed, default=default, keeps=bool(reason), any_software=shared)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -12,7 +12,7 @@ from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.states import State
 from kymatui.domain.modules.readiness import check_readiness
-from kymatui.domain.ownership import resource_policy
+from kymatui.domain.ownership import ANNOTATION_RUN, resource_policy, was_created_by_hook
 from kymatui.engine.bundles.bundle import BundleHook, hooks_of
 from kymatui.engine.cluster.kind_order import is_definition, is_namespace
 from kymatui.engine.cluster.ports import Object
@@ -21,8 +21,6 @@ from kymatui.engine.jobs.run import Progress, Run
 from kymatui.engine.jobs.wait import NotReadyError, is_deleted_when_done, wait_ready, wait_until_deleted
 from kymatui.errors import ConflictError, KymatuiError, NotFoundError, PartlyDoneError
 
-ANNOTATION_RUN: Final = "kymatui.io/run"
-_HOOK: Final = "helm.sh/hook"
 BEFORE_CREATION: Final = "before-hook-creation"
 SUCCEEDED: Final = "hook-succeeded"
 FAILED: Final = "hook-failed"
@@ -77,12 +75,6 @@ def _run(run: Run, hook: BundleHook, mark: str) -> None:
         _create(run, hook.body, mark)
     if (ref.kind.group, ref.kind.kind) in _AWAITED:
         wait_ready(run, [ref], run.limits.hooks, [ref] if is_deleted_when_done(hook.body) else [])
-
-
-def was_created_by_hook(live: Mapping[str, Any]) -> bool:
-    """Return whether a hook of kymatui or helm created the object; the name alone may be a user's."""
-    annotations = live["metadata"].get("annotations") or {}
-    return ANNOTATION_RUN in annotations or _HOOK in annotations
 
 
 def _outlives(live: Object) -> bool:

@@ -21,6 +21,7 @@ from kymatui.ui.flows.flow_app import FlowApp, why_no_plan
 from kymatui.ui.flows.kyma_edit import OWN, SAME, edit_modules
 from kymatui.ui.flows.module_actions import Flow, open_action_menu, open_link, run_label_command
 from kymatui.ui.flows.object_edit import KYMA, edit_object
+from kymatui.ui.flows.pull import pull
 from kymatui.ui.flows.restore import run_restore_command
 from kymatui.ui.flows.resume import resume_job
 from kymatui.ui.navigation.command_table import ScreenCommand, unknown_name
@@ -71,6 +72,7 @@ def _commands(app: FlowApp) -> Iterator[ScreenCommand]:
     )
     text = "install a module, or change its version, with a Manifest"
     yield _of_several(app, "manifest", text, manifest.start_manifest_job)
+    yield _of_several(app, "pull", "pull ModuleTemplates of a catalog into the cluster", pull)
     yield _of_several(app, "adopt", "adopt modules that another tool installed", adopt)
     yield ScreenCommand(
         "upgrade NAME…|all",

@@ -9,11 +9,12 @@ from msgspec.structs import replace
 
 from kymatui.actions.jobs import JobReport, JobSpec
 from kymatui.actions.modules.install import InstallItem, install_item
-from kymatui.actions.modules.install_choices import InstallAction, InstallSelection, InstallStatus, newest_version
+from kymatui.actions.modules.install_choices import InstallAction, InstallSelection, InstallStatus, upgraded_version
 from kymatui.actions.modules.install_plan import Adoption, InstallRequest
 from kymatui.actions.modules.module_sources import ModuleSource
 from kymatui.domain.gitops import joined_changes
 from kymatui.domain.kyma.kymas import Policy
+from kymatui.domain.kyma.versions import newest_version
 from kymatui.domain.plans.jobs import VALUES_LEFT_OUT, JobPurpose, module_key
 from kymatui.domain.plans.plan_preview import PreviewVerdict, git_option
 from kymatui.engine.plans.plan import Plan, plan_to_json
@@ -53,7 +54,7 @@ def why_not_installable(app: FlowApp, names: Sequence[str], *, upgrade: bool) ->
             if selection.requests:
                 return ""
             reasons.append(selection.left_out[0].removeprefix(f"{name}: "))
-        elif upgrade and not standing.known_chart and not newest_version(standing):
+        elif upgrade and not standing.known_chart and not upgraded_version(standing):
             reasons.append("newest version installed")
         elif not upgrade and not standing.versions:
             reasons.append("not in any catalog")
@@ -98,7 +99,8 @@ async def resume_install(app: FlowApp, kind: str, names: Sequence[str], options:
     policy = next(
         (candidate for candidate in Policy if candidate.value == options.get("policy")), Policy.CREATE_AND_DELETE
     )
-    request = InstallRequest(name, source, options.get("namespace", "") if chart else "", policy=policy)
+    space, template = options.get("namespace", "") if chart else "", options.get("template", "")
+    request = InstallRequest(name, source, space, policy=policy, template=template)
     has_others = VALUES_LEFT_OUT in options
     if not source.version or (has_others and not chart):  # what was typed is in no journal: ask again
         await install(app, name, request if chart else None)
@@ -127,6 +129,8 @@ async def _choose(
 ) -> InstallRequest | None:
     questions = [_version(standing)] if not first.source.chart else []
     questions.append(_values(standing) if first.source.chart else _resource(standing))
+    if standing.spaces and not first.source.chart:
+        questions.append(_template(standing))
     if standing.known is not None:
         questions.append(_definitions())
     chosen = await app.push_screen_wait(ChoiceScreen(f"Install {standing.module} directly", questions))
@@ -139,6 +143,7 @@ async def _choose(
         ),
         policy=Policy.IGNORE if chosen["resource"] == _IGNORE else Policy.CREATE_AND_DELETE,
         prune_definitions=chosen.get("definitions") == _DELETE,
+        template=chosen.get("template", ""),
     )
     if chosen["resource"] != _EDIT:
         return request
@@ -152,8 +157,8 @@ def _version(standing: InstallStatus) -> Question:
     known = standing.known.version if standing.known is not None else ""
     notes = {known: "installed"} if known else {}
     options = tuple(ChoiceOption(version, version, notes.get(version, "")) for version in standing.versions)
-    best = newest_version(standing) or next((version for version in standing.versions if "-" not in version), "")
-    return Question("version", "version", options, known if known and not newest_version(standing) else best)
+    best = upgraded_version(standing) or known or newest_version(standing.versions)
+    return Question("version", "version", options, best)
 
 
 def _values(standing: InstallStatus) -> Question:
@@ -173,6 +178,13 @@ def _resource(standing: InstallStatus) -> Question:
         ChoiceOption(_IGNORE, "do not create", "the module is installed without configuration"),
     )
     return Question("resource", "default CR", options, _CREATE)
+
+
+def _template(standing: InstallStatus) -> Question:
+    note = "so that kyma CLI and the dashboard list the module"
+    created = (ChoiceOption(name, f"create in {name}", note) for name in standing.spaces)
+    none = ChoiceOption("", "do not create" if standing.known is None else "as it is")
+    return Question("template", "ModuleTemplate", (none, *created))
 
 
 def _definitions() -> Question:
@@ -256,6 +268,7 @@ def _options(plan: Plan, request: InstallRequest) -> dict[str, str]:
         "namespace": plan.bundle.namespace if source.chart else request.namespace,
         "version": plan.bundle.version,
         "policy": request.policy.value,
+        "template": request.template,
         VALUES_LEFT_OUT: "true" if request.document is not None else "",
     }
     return {name: value for name, value in options.items() if value}

@@ -15,6 +15,7 @@ from kymatui.actions.modules.manifest import (
     manifest_item,
 )
 from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.kyma.versions import newest_version
 from kymatui.domain.plans.jobs import JobPurpose, module_key
 from kymatui.domain.plans.manifest_body import ManifestProgress
 from kymatui.domain.plans.plan_preview import PreviewVerdict, git_option, join_previews
@@ -49,47 +50,29 @@ def why_no_manifest(app: FlowApp, names: Sequence[str]) -> str:
 
 
 async def start_manifest_job(app: FlowApp, names: Sequence[str]) -> None:
-    """Start the flow of one module in a chosen version, or of several in their newest versions."""
-    await (install_manifests(app, names) if names[1:] else install_manifest(app, names[0]))
-
-
-async def install_manifest(app: FlowApp, name: str) -> None:
-    """Run the flow from the choice of a version to the job."""
-    manifesting = manifest_action(app)
-    refused = await app.jobs.in_thread(lambda: list(manifesting.refusals(name)))
-    if refused:
-        raise RefusedError(f"{name}: {'; '.join(refused)}", unchanged=True)
+    """Run the flow to the jobs: of one module from the choice of a version, of several with the newest of each."""
+    manifesting, name = manifest_action(app), names[0]
     while True:
-        chosen = await app.push_screen_wait(
-            ChoiceScreen(f"Install {name} with a Manifest", [_question(manifesting, name)])
-        )
-        if chosen is None:
-            return
-        version = chosen["version"]
-        proposal = await app.jobs.in_thread(lambda: manifesting.propose(name, version))  # noqa: B023 (awaited at once)
-        management = str(app.view.management) if app.view.management is not None else ""
-        answer = await app.push_screen_wait(
-            PlanScreen(preview_manifest(proposal, management), partial(_outdated, app, proposal))
-        )
-        if answer.is_yes:
+        if names[1:]:
+            proposals, left_out = await app.jobs.in_thread(lambda: manifesting.propose_newest(names))
+            if not proposals:
+                raise RefusedError("; ".join(left_out), unchanged=True)
+        else:
+            if refused := await app.jobs.in_thread(lambda: list(manifesting.refusals(name))):
+                raise RefusedError(f"{name}: {'; '.join(refused)}", unchanged=True)
+            question = _question(manifesting, name)
+            chosen = await app.push_screen_wait(ChoiceScreen(f"Install {name} with a Manifest", [question]))
+            if chosen is None:
+                return
+            proposals = [await app.jobs.in_thread(partial(manifesting.propose, name, chosen["version"]))]
+        parts = {entry.module: preview_manifest(entry, str(app.view.management or "")) for entry in proposals}
+        title = f"{format_count(len(proposals), 'module')} with Manifests"
+        shown = join_previews(title, parts, left_out) if names[1:] else parts[name]
+        answer = await app.push_screen_wait(PlanScreen(shown, partial(_outdated, app, proposals)))
+        for proposal in proposals if answer.is_yes else ():
             _begin(app, manifesting, proposal)
         if answer.verdict is not PreviewVerdict.EDITED:
             return
-
-
-async def install_manifests(app: FlowApp, names: Sequence[str]) -> None:
-    """Plan the newest version of each module by a Manifest; name the others with the reason."""
-    manifesting = manifest_action(app)
-    proposals, left_out = await app.jobs.in_thread(lambda: manifesting.propose_newest(names))
-    if not proposals:
-        raise RefusedError("; ".join(left_out), unchanged=True)
-    management = str(app.view.management) if app.view.management is not None else ""
-    parts = {entry.module: preview_manifest(entry, management) for entry in proposals}
-    shown = join_previews(f"{format_count(len(proposals), 'module')} with Manifests", parts, left_out)
-    outdated = partial(_any_outdated, app, proposals)
-    if (await app.push_screen_wait(PlanScreen(shown, outdated))).is_yes:
-        for proposal in proposals:
-            _begin(app, manifesting, proposal)
 
 
 def _begin(app: FlowApp, manifesting: ManifestAction, proposal: ManifestProposal) -> None:
@@ -103,30 +86,26 @@ def _begin(app: FlowApp, manifesting: ManifestAction, proposal: ManifestProposal
         _STAYS,
         JobPurpose("manifest", (name,), {"version": proposal.version, **git_option(proposal.git)}),
     )
-    app.jobs.start(work, partial(install_manifest, app, name))
+    app.jobs.start(work, partial(start_manifest_job, app, [name]))
 
 
 def _question(manifesting: ManifestAction, name: str) -> Question:
     known, versions = manifesting.installed(name), manifesting.versions(name)
     options = tuple(ChoiceOption(version, version, "installed" if version == known else "") for version in versions)
-    return Question(
-        "version", "version", options, next((version for version in versions if "-" not in version), versions[0])
-    )
+    return Question("version", "version", options, newest_version(versions))
 
 
-def _any_outdated(app: FlowApp, proposals: Sequence[ManifestProposal]) -> str:
-    return "; ".join(filter(None, (_outdated(app, proposal) for proposal in proposals)))
-
-
-def _outdated(app: FlowApp, proposal: ManifestProposal) -> str:
-    """Return why the plan is outdated: the Manifest was changed since it was read; "" if it was not."""
-    live = index_cluster(app.view.snapshot).manifests.get(proposal.module) if app.view.snapshot is not None else None
-    before = proposal.live
-    if (live is None) != (before is None):
-        return f"{proposal.ref} was {'deleted' if live is None else 'created'} meanwhile"
-    if live is not None and before is not None and live.raw.get("spec") != before.raw.get("spec"):
-        return f"{proposal.ref} has changed"
-    return ""
+def _outdated(app: FlowApp, proposals: Sequence[ManifestProposal]) -> str:
+    """Return why the plan is outdated: a Manifest was changed since it was read; "" if none was."""
+    known = index_cluster(app.view.snapshot).manifests if app.view.snapshot is not None else {}
+    reasons = []
+    for proposal in proposals:
+        live, before = known.get(proposal.module), proposal.live
+        if (live is None) != (before is None):
+            reasons.append(f"{proposal.ref} was {'deleted' if live is None else 'created'} meanwhile")
+        elif live is not None and before is not None and live.raw.get("spec") != before.raw.get("spec"):
+            reasons.append(f"{proposal.ref} has changed")
+    return "; ".join(reasons)
 
 
 def _run(manifesting: ManifestAction, proposal: ManifestProposal, link: ConnectionLink[Any], report: JobReport) -> str:

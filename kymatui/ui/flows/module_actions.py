@@ -29,6 +29,7 @@ from kymatui.ui.flows.deletion import start_deletion, why_not_installed
 from kymatui.ui.flows.direct_install import adopt, start_install, upgrade, why_not_adoptable, why_not_installable
 from kymatui.ui.flows.flow_app import FlowApp
 from kymatui.ui.flows.kyma_edit import edit_labels, edit_modules, kyma_edit_action, why_edit_disabled
+from kymatui.ui.flows.pull import pull, why_not_pullable
 from kymatui.ui.navigation.command_table import unknown_name
 from kymatui.ui.presenters.module.module_facts import links_of
 from kymatui.ui.terminal.file_saving import copy_text
@@ -90,6 +91,7 @@ ACTIONS: tuple[ModuleAction, ...] = (
         start_install,
         lambda app, names: why_not_installable(app, names, upgrade=False),
     ),
+    ModuleAction("pull", "Pull its ModuleTemplate…", "", pull, why_not_pullable),
     ModuleAction("manifest", "Install with a Manifest…", "", manifest.start_manifest_job, manifest.why_no_manifest),
     ModuleAction("adopt", "Adopt…", "", adopt, why_not_adoptable),
     ModuleAction("upgrade", "Upgrade…", "u", upgrade, lambda app, names: why_not_installable(app, names, upgrade=True)),
@@ -147,8 +149,7 @@ async def open_action_menu(app: FlowApp, names: Sequence[str]) -> None:
     later = None if reading.done() else reading
     items = await reading if later is None else [menu_items.get(entry.id) or _waiting(entry) for entry in ACTIONS]
     words = ", ".join(names) + "\n" if len(names) > 1 else ""
-    management = str(app.view.management) if app.view.management is not None else ""
-    chosen = await app.push_screen_wait(MenuScreen(title, items, words + management, later))
+    chosen = await app.push_screen_wait(MenuScreen(title, items, words + str(app.view.management or ""), later))
     action = next((entry for entry in ACTIONS if entry.id == chosen), None)
     if action is not None:
         await action.start(app, names)

@@ -8,7 +8,15 @@ from typing import Any
 
 from textual.app import SuspendNotSupported
 
-from kymatui.actions.edits.object_edit import ObjectEdit, apply_edit, editable_fields, plan_creation, plan_edit
+from kymatui.actions.edits.object_edit import (
+    ObjectEdit,
+    ObjectEditing,
+    ObjectItem,
+    editable_fields,
+    object_item,
+    plan_object,
+    require_right,
+)
 from kymatui.actions.jobs import JobReport, JobSpec
 from kymatui.actions.session import Session
 from kymatui.adapters.files.object_editor import edit_in_editor
@@ -20,11 +28,12 @@ from kymatui.domain.plans.plan_preview import PlannedChange, Preview, PreviewLin
 from kymatui.domain.snapshot.missing_lists import RowFact
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.engine.plans.plan import state_digest
-from kymatui.errors import ConfigurationError, ForbiddenError, NotFoundError
+from kymatui.errors import ConfigurationError, NotFoundError
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
-from kymatui.ui.flows.batch_job import with_durations
+from kymatui.ui.flows.batch_job import run_batch_job, with_durations
 from kymatui.ui.flows.flow_app import FlowApp
+from kymatui.ui.flows.job_controller import JobRestart
 from kymatui.ui.presenters.plans.install_preview import changed_fields
 from kymatui.ui.viewmodels.display_text import ChoiceOption, Question
 
@@ -58,13 +67,11 @@ async def edit_object(app: FlowApp, module: str) -> None:
     if edit is None or not edit.changes:
         app.notify(sanitize(f"{ref}: no changes"), timeout=3)
         return
-    management = str(app.view.management) if app.view.management is not None else ""
-    shown = await with_durations(app, preview_object_edit(edit, management), edit.git)
-    plan = PlanScreen(shown, partial(_outdated, app, edit))
+    shown = await with_durations(app, preview_object_edit(edit, str(app.view.management or "")), edit.git)
+    plan = PlanScreen(shown, partial(outdated_edit, app, edit))
     if (await app.push_screen_wait(plan)).is_yes:
         keeps = frozenset({module_key(module) if module else KYMA_KEY})
-        work = JobSpec(object_edit_title(edit), partial(_write, cluster, edit), module, keeps, (_STEP,))
-        app.jobs.start(work, partial(edit_object, app, module))
+        start_object_job(app, cluster, object_item(module, edit), keeps, partial(edit_object, app, module))
 
 
 def _module_crs(app: FlowApp, module: str) -> list[ObjectRef]:
@@ -100,12 +107,11 @@ def _read(session: Session, ref: ObjectRef, *, is_new: bool) -> tuple[Cluster, O
 
     Raise ForbiddenError before anything is rewritten in vain.
     """
-    cluster, verb = session.cluster, "create" if is_new else "patch"
+    cluster = session.cluster
     body = {} if is_new else cluster.get(ref)
     if body is None:
         raise NotFoundError(f"{ref} no longer exists", status=404)
-    if not cluster.allowed(verb, ref.kind, ref.namespace, "" if is_new else ref.name):
-        raise ForbiddenError(f"you may not {verb} {ref}; no changes made", status=403)
+    require_right(cluster, ref, is_new=is_new)
     return cluster, body
 
 
@@ -117,19 +123,17 @@ def _in_editor(
     Without `body` it creates the object, which is `initial` at first.
     """
 
-    def check(desired: object) -> ObjectEdit:
-        return plan_creation(cluster, initial, desired) if body is None else plan_edit(cluster, body, desired)
-
     shown = initial if body is None else editable_fields(body)
+    plan = partial(plan_object, cluster, body, initial)
     try:
         with app.suspend():
-            return edit_in_editor(shown, read_ref(initial).name, check, is_new=body is None)
+            return edit_in_editor(shown, read_ref(initial).name, plan, is_new=body is None)
     except SuspendNotSupported:
         hint = f"run `kymatui edit {word}` for this cluster in another terminal"
         raise ConfigurationError("this terminal cannot run an editor", hint=hint) from None
 
 
-def _outdated(app: FlowApp, edit: ObjectEdit) -> str:
+def outdated_edit(app: FlowApp, edit: ObjectEdit) -> str:
     """Return why the plan is outdated: another client changed the object, as far as it is watched."""
     live = next((raw for raw in app.view.kymas if read_ref(raw) == edit.ref), None)
     live = live if live is not None else app.view.locations.find(edit.ref)
@@ -140,10 +144,17 @@ def _outdated(app: FlowApp, edit: ObjectEdit) -> str:
     return ""
 
 
-def _write(cluster: Cluster, edit: ObjectEdit, report: JobReport) -> str:
-    report.step(_STEP)
-    apply_edit(cluster, edit, report.cancel)
-    return f"{edit.ref} {edit.verb}d"
+def start_object_job(
+    app: FlowApp, cluster: Cluster, item: ObjectItem, keeps: frozenset[str], again: JobRestart
+) -> None:
+    """Start the write of an accepted edit of a module; `keeps` are the keys that no other job may hold."""
+    edit = item.required_plan
+
+    def run(report: JobReport) -> str:
+        done = f"{edit.ref} {edit.verb}d"
+        return run_batch_job([item], ObjectEditing(cluster), report, lambda _: done, lambda _: _STEP)
+
+    app.jobs.start(JobSpec(object_edit_title(edit), run, item.name, keeps, (_STEP,)), again)
 
 
 # Preview of one object that the user rewrote.
@@ -154,7 +165,7 @@ def object_edit_title(edit: ObjectEdit) -> str:
     return f"{'create' if edit.before is None else 'edit'} {edit.ref}"
 
 
-def preview_object_edit(edit: ObjectEdit, management: str) -> Preview:
+def preview_object_edit(edit: ObjectEdit, management: str = "") -> Preview:
     """Return the fields that the server's dry run changed."""
     change = PlannedChange.CREATE if edit.before is None else PlannedChange.CHANGE
     line = PreviewLine(change, str(edit.ref), "", tuple(changed_fields(edit.changes)))

@@ -88,8 +88,7 @@ async def _restore(app: FlowApp, deletion: DeletionBackups) -> PreviewVerdict:
     """Display the plan, and start the job once it is accepted; planned again, it leaves what exists by then."""
     cluster = delete_action(app).cluster
     plan = await app.jobs.in_thread(lambda: plan_restoration(backups, deletion, cluster, app.catalog))
-    management = str(app.view.management) if app.view.management is not None else ""
-    answer = await app.push_screen_wait(PlanScreen(preview_restore(plan, cluster.name, management)))
+    answer = await app.push_screen_wait(PlanScreen(preview_restore(plan, cluster.name, str(app.view.management or ""))))
     if answer.is_yes:
         keeps = frozenset({module_key(plan.module)}) if plan.module else frozenset()
         run = partial(_run_restoration, plan, cluster)

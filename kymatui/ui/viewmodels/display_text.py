@@ -12,7 +12,7 @@ from rich.cells import cell_len, set_cell_size
 __all__ = ["as_screen_commands", "clip", "clock_time", "fit_to_width", "moment", "shorten_path", "wrap_text"]
 
 _DAY = 86400.0
-_SAME_ON_SCREEN = "adopt|disable|enable|install|logs|manage|manifest|restore|resume|unmanage"
+_SAME_ON_SCREEN = "adopt|disable|enable|install|logs|manage|manifest|pull|restore|resume|unmanage"
 _COMMAND = re.compile(rf"`kymatui (({_SAME_ON_SCREEN})( [^`\s-][^`\s]*)*)`")
 
 

@@ -151,6 +151,7 @@ def _plan(args: argparse.Namespace) -> tuple[PermissionRecord, str]:
     words = [args.action, *args.arguments, *shlex.split(args.options), "--dry-run"]
     for name in _PASSED_ON:
         words += [f"--{name}", getattr(args, name)] if getattr(args, name, None) else []
+    words += [word for source in args.catalog or () for word in ("--catalog", source)]
     parsed = build_parser(words).parse_args(words)
     with recorded_permissions() as record, _silence():
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,12 +27,16 @@ from kymatui.domain.installed import SourceKind, install_command, is_deleted_els
 from kymatui.domain.inventories import Inventory, InventoryState
 from kymatui.domain.kyma.versions import same_version
 from kymatui.domain.modules.presence import UNFINISHED
+from kymatui.engine.inventory.release_store import ReleaseStore
+from kymatui.engine.plans.plan import Intent
+from kymatui.engine.sources.chart_lookup import ChartLocation, chart_location
 from kymatui.errors import RefusedError
 
 if TYPE_CHECKING:
     from kymatui.actions.modules.module_sources import ModuleSource
     from kymatui.domain.catalog.rows import ModuleRow
     from kymatui.engine.apply.drift_check import DriftedField, DriftReport, ObjectDrift
+    from kymatui.engine.bundles.bundle import Bundle
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -65,13 +70,16 @@ def _check(context: CommandContext) -> int:
     context.port.read_once()
     _refuse_managed(context, args.name)
     last = _pin_version(context, args)
-    source, namespace = _recorded_file(context, last) or recorded_source(context, args.name, "check")
+    stored = _stored_release(context, last)
     row = context.catalog.row(args.name)
     explained = row is not None and (row.presence in UNFINISHED or is_deleted_elsewhere(row.run))
     unfinished = row.reason.text if row is not None and explained else ""
     presence = row.presence.value if row is not None else None
-    request = install_request(context, args.name, source, namespace, Adoption.NEVER)
-    report = check(install_intent(context.port, request), context.cluster, SystemClock())
+    if stored is None:
+        source, namespace = _recorded_file(context, last) or recorded_source(context, args.name, "check")
+        request = install_request(context, args.name, source, namespace, Adoption.NEVER)
+    intent = Intent(stored) if stored is not None else install_intent(context.port, request)
+    report = check(intent, context.cluster, SystemClock())
     waiting = list(not_ready(report))
     changed_by = _other_version(row, last, report)
     if args.output in ("json", "yaml"):
@@ -107,7 +115,8 @@ def _check(context: CommandContext) -> int:
         in_catalog = context.source.is_catalog
         absent = _absent(args.name, f"kymatui install {args.name}" if in_catalog else _SAME, in_catalog=in_catalog)
         repair = "" if report.consistent else _repair(args, report, last if in_catalog else None)
-        words = f"differs from its source; {repair}" if repair else "matches its source"
+        origin = "source" if stored is None else "stored release"
+        words = f"differs from its {origin}; {repair}" if repair else f"matches its {origin}"
         verdict = paragraph(f"{args.name} {words}", args.output) if report.installed else absent
         print_text("\n\n".join([*parts, *([] if unfinished and not report.installed else [verdict])]))
     return 0 if report.ready else RefusedError.exit_code
@@ -121,6 +130,16 @@ def _refuse_managed(context: CommandContext, name: str) -> None:
             f"{name} is managed by {row.keeper}; `check` compares only what kymatui installed",
             hint=f"`kymatui audit --module {name}` lists changed fields, `kymatui module {name}` versions and state",
         )
+
+
+def _stored_release(context: CommandContext, known: Inventory | None) -> Bundle | None:
+    """Return the deployed revision of a chart that cannot be fetched again, None for everything else."""
+    source = context.source
+    if known is None or not (known.chart and known.deployed) or not source.is_catalog or source.has_values:
+        return None
+    if isinstance(chart_location(known.origin), ChartLocation) or context.args.version != known.version:
+        return None
+    return ReleaseStore(context.cluster, known.name, known.namespace, time.time).bundle_of(known.deployed)[0]
 
 
 def _recorded_file(context: CommandContext, known: Inventory | None) -> tuple[ModuleSource, str] | None:

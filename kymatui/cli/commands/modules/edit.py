@@ -6,33 +6,31 @@ A module without a CR has its default CR in the editor, which the edit creates.
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
-from kymatui.actions.edits.object_edit import ObjectEdit, apply_edit, editable_fields, plan_creation, plan_edit
+from kymatui.actions.edits.object_edit import (
+    ObjectEdit,
+    ObjectEditing,
+    editable_fields,
+    object_item,
+    plan_object,
+    require_right,
+)
 from kymatui.adapters.files.object_editor import edit_in_editor
 from kymatui.cli.cluster_options import add_option, add_output
-from kymatui.cli.options.confirmation import confirm
-from kymatui.cli.options.direct_install import (
-    FORMATS,
-    CommandContext,
-    add_clusters,
-    add_git_override,
-    cancellable,
-    open_context,
-)
+from kymatui.cli.options.batch_renderers import run_in_session
+from kymatui.cli.options.direct_install import FORMATS, CommandContext, add_clusters, add_confirmation, open_context
 from kymatui.cli.options.git_review import GitReview
 from kymatui.cli.options.listing import add_list_timeout
 from kymatui.cli.options.unknown_names import require_known
-from kymatui.cli.output.plan_changes import from_to, plan_document, plan_text
-from kymatui.cli.output.printing import markdown, paragraph, print_line, print_text, table
+from kymatui.cli.output.object_edits import ObjectEditView
 from kymatui.domain.catalog.rows import ModuleRow
 from kymatui.domain.gitops import git_changes
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.plans.direct_install import unknown_lists
-from kymatui.domain.plans.plan_preview import summarize_actions
 from kymatui.domain.rights import role_hint
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.errors import (
@@ -50,9 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "name NAME", "module whose module CR to edit, or to create if it has none", nargs="?")
     add_option(parser, "--kyma", "edit the Kyma instead of a module CR")
     add_option(parser, "--object [NS/]NAME", "module CR to edit, if the module has several")
-    add_option(parser, "--dry-run", "print the plan, change nothing")
-    add_option(parser, "--yes -y", "skip the confirmation")
-    add_git_override(parser)
+    add_confirmation(parser)
     add_output(parser, FORMATS)
     add_list_timeout(parser)
     add_clusters(parser)
@@ -74,61 +70,24 @@ class _Edit:
     def __init__(self, context: CommandContext) -> None:
         self._place, self._args = context, context.args
         self._cluster: Cluster = context.cluster
-        self._git = self._review()
-
-    def _review(self) -> GitReview:
-        return GitReview(self._args, lambda: self._cluster)
+        self._command = ("edit", self._args.name) if self._args.name else ()
 
     def run(self) -> int:
-        if (initial := self._new_cr()) is not None:
-            return self._create(initial)
-        ref = self._ref()
-        body = self._cluster.get(ref)
-        if body is None:
+        initial = self._new_cr()
+        ref = read_ref(initial) if initial is not None else self._ref()
+        body = self._cluster.get(ref) if initial is None else None
+        if body is None and initial is None:
             raise NotFoundError(f"{ref} no longer exists", status=404)
-        self._require("patch", ref)
-        if not self._args.dry_run and (refusal := self._review().refusal(ref.name, git_changes(body))) is not None:
-            raise refusal  # before anything is rewritten in vain
-        edit = edit_in_editor(editable_fields(body), ref.name, lambda desired: plan_edit(self._cluster, body, desired))
-        if edit is None or not edit.changes:
-            return self._answer(ref, edit, "unchanged", f"{ref}: no changes")
-        return self._apply(edit)
-
-    def _create(self, initial: Mapping[str, Any]) -> int:
-        """Create the module CR of a module that has none."""
-        ref = read_ref(initial)
-        self._require("create", ref)
-        edit = edit_in_editor(
-            initial, ref.name, lambda desired: plan_creation(self._cluster, initial, desired), is_new=True
-        )
-        if edit is None:
-            return self._answer(ref, edit, "unchanged", f"{ref}: not created, the file was emptied")
-        return self._apply(edit)
-
-    def _require(self, verb: str, ref: ObjectRef) -> None:
-        """Raise ForbiddenError before anything is rewritten in vain."""
-        name = ref.name if verb == "patch" else ""
-        if not self._args.dry_run and not self._cluster.allowed(verb, ref.kind, ref.namespace, name):
-            refused = f"you may not {verb} {ref} in {self._place.session.name}"
-            raise ForbiddenError(refused, hint=self._role_hint(), status=403)
-
-    def _role_hint(self) -> str:
-        return role_hint("edit", self._args.name) if self._args.name else role_hint()
-
-    def _apply(self, edit: ObjectEdit) -> int:
-        refusal = self._git.refusal(edit.ref.name, edit.git)
-        if self._args.dry_run and refusal is None:
-            return self._answer(edit.ref, edit, "planned")
-        if refusal is not None:
-            self._answer(edit.ref, edit, "refused")
-            raise refusal
-        print_text(self._text(edit, "table"), sys.stderr)
-        for notice in self._git.notices():
-            print_line(notice, sys.stderr)
-        confirm(self._place.target, f"{edit.verb.capitalize()} {edit.ref}", yes=self._args.yes)
-        with cancellable() as cancel:
-            apply_edit(self._cluster, edit, cancel)
-        return self._answer(edit.ref, edit, "done", f"{edit.ref} {edit.verb}d")
+        if not self._args.dry_run:  # before anything is rewritten in vain
+            require_right(self._cluster, ref, role_hint(*self._command), is_new=body is None)
+            git = GitReview(self._args, lambda: self._cluster)
+            if body is not None and (refusal := git.refusal(ref.name, git_changes(body))) is not None:
+                raise refusal
+        shown = editable_fields(body) if body is not None else initial or {}
+        plan = partial(plan_object, self._cluster, body, shown)
+        edit = edit_in_editor(shown, ref.name, plan, is_new=body is None) or ObjectEdit(ref, body, {}, (), {})
+        view = ObjectEditView(self._place.target, self._args, self._cluster, self._command)
+        return run_in_session([object_item(ref.name, edit)], ObjectEditing(self._cluster), view, self._place.session)
 
     def _new_cr(self) -> Mapping[str, Any] | None:
         """Return the CR to create for a module that has none."""
@@ -147,7 +106,7 @@ class _Edit:
         if row is None:
             lists = ", ".join(f"{kind} ({why})" for kind, why in unknown_lists(self._place.session.snapshot().feeds))
             refused = f"it is unknown whether {catalog.cluster} has the module {self._args.name}: {lists}"
-            raise ForbiddenError(refused, hint=self._role_hint(), status=403)
+            raise ForbiddenError(refused, hint=role_hint(*self._command), status=403)
         return self._module_cr(row)
 
     def _module_cr(self, row: ModuleRow) -> ObjectRef:
@@ -168,39 +127,3 @@ class _Edit:
             raise UsageError(f"{row.name} has {len(resources)} module CRs", hint=hint)
         (ref,) = resources.values()
         return ref
-
-    # printing
-
-    def _answer(self, ref: ObjectRef, edit: ObjectEdit | None, outcome: str, words: str = "") -> int:
-        form = self._args.output
-        if form in ("json", "yaml"):
-            print_text(
-                plan_document(self._place.target, {**_json(ref, edit, outcome), "git": self._git.documents()}, form)
-            )
-        elif words and (form == "table" or edit is None):
-            print_line(words)
-        elif edit is not None:
-            print_text(self._text(edit, form))
-        return 0
-
-    def _text(self, edit: ObjectEdit, form: str) -> str:
-        draw = markdown if form == "md" else table
-        rows = [(change.path, from_to(change.before, change.after)) for change in edit.changes]
-        warnings = (paragraph(f"warning: {warning}", form) for warning in edit.warnings)
-        text = "\n\n".join((str(edit.ref), draw(("FIELD", "BEFORE → AFTER"), rows), *warnings))
-        return plan_text(self._place.target, summarize_actions([edit.verb]), self._git.below(text, form), form)
-
-
-def _json(ref: ObjectRef, edit: ObjectEdit | None, outcome: str) -> dict[str, Any]:
-    changes = edit.changes if edit is not None else ()
-    return {
-        "object": {
-            "apiVersion": ref.kind.api_version,
-            "kind": ref.kind.kind,
-            "namespace": ref.namespace or None,
-            "name": ref.name,
-        },
-        "changes": [{"path": change.path, "before": change.before, "after": change.after} for change in changes],
-        "warnings": list(edit.warnings) if edit is not None else [],
-        "outcome": outcome,
-    }

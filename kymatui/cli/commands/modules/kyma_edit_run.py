@@ -13,7 +13,7 @@ from kymatui.actions.edits.handover import planned_handover
 from kymatui.actions.edits.module_edits import EditControls, EditItem, EditPlan, EditResult, ModuleEditing, plan_edits
 from kymatui.cli.options.batch_renderers import run_in_session
 from kymatui.cli.options.direct_install import ProgressPrinter
-from kymatui.cli.options.editing import action_words, plan_json, print_stage, require_rights
+from kymatui.cli.options.editing import action_words, effects_json, print_stage, require_rights
 from kymatui.cli.options.uninstalls import consent_of, uninstall_consequence, uninstall_tables, uninstalls_json
 from kymatui.cli.output.batch_view import BatchQuestion, BatchView, reached_outcome
 from kymatui.cli.output.plan_changes import edit_summary
@@ -89,9 +89,11 @@ class EditView(BatchView[EditPlan, EditResult]):
         yield from (paragraph(f"warning: {text}", form) for text in warnings)
 
     def unchanged(self, items: Sequence[EditItem]) -> str:
-        stages = (item.required_plan.stage for item in items)
-        words = "; ".join(dict.fromkeys(filter(None, (_SAME, *stages))))
-        return sanitize(words if self.is_list else with_subject(items[0].name, words))
+        plans = [item.required_plan for item in items]
+        words = "; ".join(dict.fromkeys(filter(None, (_SAME, *(plan.stage for plan in plans)))))
+        first = sanitize(words if self.is_list else with_subject(items[0].name, words))
+        warnings = (text for plan in plans for text in plan.proposal.warnings)
+        return "\n".join((first, *(paragraph(f"warning: {text}", self.args.output) for text in warnings)))
 
     def document(self, items: Sequence[EditItem], outcome: str) -> dict[str, Any]:
         if not self.is_list:
@@ -104,14 +106,21 @@ class EditView(BatchView[EditPlan, EditResult]):
         message = item.result.message if item.result is not None else plan.stage
         if item.work is Work.NOTHING:
             message = message or _SAME
-        return plan_json(
-            self.cluster,
-            plan.proposal,
-            outcome,
-            str(item.error) if item.error is not None else message,
-            refusals=plan.refusals or ([item.refusal.with_hint] if item.refusal is not None else []),
-            uninstalls=uninstalls_json(plan.uninstalls),
-        )
+        proposal, edit = plan.proposal, plan.proposal.edit
+        return {
+            "cluster": self.cluster,
+            "kyma": f"{edit.kyma.namespace}/{edit.kyma.name}" if edit is not None else None,
+            "module": proposal.toggle.module,
+            "verb": proposal.toggle.verb.value,
+            "before": edit.before if edit is not None else None,
+            "after": edit.after if edit is not None else None,
+            "effects": effects_json(proposal.effects),
+            "uninstalls": uninstalls_json(plan.uninstalls),
+            "refusals": list(plan.refusals or ([item.refusal.with_hint] if item.refusal is not None else [])),
+            "warnings": list(proposal.warnings),
+            "outcome": outcome,
+            "words": str(item.error) if item.error is not None else message,
+        }
 
     def item_outcome(self, item: EditItem, outcome: str) -> str:
         if item.error is not None:

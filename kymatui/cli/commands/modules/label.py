@@ -112,9 +112,25 @@ class LabelView(_View):
         words = {"unchanged": _SAME}.get(outcome, "no changes made")
         if item.result is not None or item.error is not None:
             words = str(item.error or item.result)
-        refusals = [str(item.refusal)] if item.refusal is not None else []
         plan = item.required_plan
-        return _json(self.cluster, plan.proposal, outcome, words, plan.uninstalls, refusals)
+        proposal, edit = plan.proposal, plan.proposal.edit
+        copies = (("comes", proposal.comes), ("goes", proposal.goes), ("changes", proposal.changes))
+        return {
+            "cluster": self.cluster,
+            "kyma": f"{edit.kyma.namespace}/{edit.kyma.name}" if edit is not None else None,
+            "labels": [
+                {"label": change.label, "before": change.before, "after": change.after}
+                for change in (edit.changes if edit is not None else ())
+            ],
+            "catalog": {word: [{"kind": ref.kind.kind, "name": ref.name} for ref in refs] for word, refs in copies},
+            "effects": effects_json(proposal.effects),
+            "uninstalls": [effect.module for effect in proposal.effects if effect.uninstalls],
+            "managed": uninstalls_json(plan.uninstalls),
+            "refusals": [str(item.refusal)] if item.refusal is not None else [],
+            "warnings": list(proposal.warnings),
+            "outcome": outcome,
+            "words": words,
+        }
 
     def question(self, items: Sequence[LabelItem]) -> BatchQuestion:
         plan = items[0].required_plan
@@ -162,31 +178,3 @@ def _plan_text(proposal: LabelProposal, form: str, uninstalls: Sequence[Uninstal
         parts.append("no module is installed or uninstalled")
     parts += uninstall_tables(uninstalls, form)
     return "\n\n".join(parts)
-
-
-def _json(
-    cluster: str,
-    proposal: LabelProposal,
-    outcome: str,
-    words: str,
-    uninstalls: Sequence[Uninstall],
-    refusals: Sequence[str],
-) -> dict[str, Any]:
-    edit = proposal.edit
-    copies = (("comes", proposal.comes), ("goes", proposal.goes), ("changes", proposal.changes))
-    return {
-        "cluster": cluster,
-        "kyma": f"{edit.kyma.namespace}/{edit.kyma.name}" if edit is not None else None,
-        "labels": [
-            {"label": change.label, "before": change.before, "after": change.after}
-            for change in (edit.changes if edit is not None else ())
-        ],
-        "catalog": {word: [{"kind": ref.kind.kind, "name": ref.name} for ref in refs] for word, refs in copies},
-        "effects": effects_json(proposal.effects),
-        "uninstalls": [effect.module for effect in proposal.effects if effect.uninstalls],
-        "managed": uninstalls_json(uninstalls),
-        "refusals": list(refusals),
-        "warnings": list(proposal.warnings),
-        "outcome": outcome,
-        "words": words,
-    }
