@@ -114,8 +114,8 @@ def printed(words: tuple[str, ...]) -> list[dict[str, Any]]:
     return [body for body in yaml.safe_load_all(out) if body]
 
 
-def apply(kubeconfig: Path, manifests: list[dict[str, Any]]) -> None:
-    cluster = open_cluster(SessionOptions(str(kubeconfig)))
+def apply(kubeconfig: Path, manifests: list[dict[str, Any]], context: str = "") -> None:
+    cluster = open_cluster(SessionOptions(str(kubeconfig), context))
     for body in manifests:
         cluster.apply(body)
 
@@ -200,6 +200,7 @@ def test_what_a_user_cannot_find_out_is_reported_as_unknown(
     assert "More may be missing: " in out
 
 
+ADVICE = "`kymatui (rights [^`]*)`( with the arguments of this command)? prints the Role"
 READER = [
     {
         "apiVersion": "rbac.authorization.k8s.io/v1",
@@ -212,7 +213,9 @@ READER = [
         "kind": "ClusterRoleBinding",
         "metadata": {"name": "reader"},
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "reader"},
-        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "reader"}],
+        "subjects": [
+            {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": name} for name in ("reader", "viewer")
+        ],
     },
 ]
 
@@ -228,7 +231,7 @@ def test_the_command_that_a_refusal_names_prints_a_role(
                 continue
             set_up(verb, world)
             status, _, err = run(*words, *ASKED[verb], "--as", "reader")
-            advice = re.search("`kymatui (rights [^`]*)`( with the arguments of this command)? prints the Role", err)
+            advice = re.search(ADVICE, err)
             assert (status != 0, advice is not None) == (True, True), (verb, err)
             assert advice is not None
             assert advice[1].split()[1] in (verb, "adopt")  # the upgrade adopts what kubectl installed
@@ -261,3 +264,60 @@ def test_an_audit_names_the_lists_that_it_may_not_read_in_one_line(
     (line,) = [line for line in err.splitlines() if "not read" in line]
     assert "deployments.apps" in line
     assert "`kymatui rights` prints the Role" in line
+
+
+@contextmanager
+def runtime(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    with ready_sandbox("kcp", "skr", empty=False, settled=True, fleet=1, viewer_token="viewer") as running:
+        monkeypatch.setenv("KUBECONFIG", str(running.kubeconfig))
+        yield running.kubeconfig
+
+
+@pytest.mark.parametrize("words", [("channel", "istio", "fast"), ("delete", "telemetry")], ids=" ".join)
+def test_the_roles_for_a_runtime_are_enough_and_no_more_on_its_control_plane(
+    words: tuple[str, ...], home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on_runtime = ("--remote", "skr", "--context", "kcp")
+    command = (*words, "--yes", *on_runtime, "--as", USER)
+    with runtime(monkeypatch) as kubeconfig:
+        assert run(*command)[0] != 0
+        status, out, err = run("rights", *words, *on_runtime, "--as", USER, "--on", "control-plane", "-o", "yaml")
+        assert (status, out.splitlines()[0].endswith(" on the control plane kcp.")) == (2, True), out + err
+        manifests = [body for body in yaml.safe_load_all(out) if body]
+        apply(kubeconfig, manifests)
+        status, out, err = run(*command)
+        assert status == 0, yaml.safe_dump_all(manifests) + out + err
+        document = json.loads(run("rights", *words, *on_runtime, "--as", USER, "-o", "json")[1])
+        assert [(side["side"], side["allowed"]) for side in document["clusters"]] == [
+            ("control-plane", True),
+            ("runtime", True),
+        ]
+    needless = []
+    for rule, fewer in less_one(manifests):
+        with runtime(monkeypatch) as kubeconfig:
+            apply(kubeconfig, fewer)
+            if run(*command)[0] == 0:
+                needless.append(rule)
+    assert needless == []
+
+
+def test_a_refusal_of_a_runtime_names_the_command_that_prints_the_role_for_it(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with runtime(monkeypatch) as kubeconfig:
+        body = yaml.safe_load(kubeconfig.read_text())
+        body["current-context"] = "skr"
+        for user in body["users"]:
+            user["user"] = {"token": "viewer"}
+        (home / "viewer").write_text(yaml.safe_dump(body))
+        apply(kubeconfig, READER, "skr")
+        of_runtime = ("--context", "kcp", "--skr-kubeconfig", str(home / "viewer"))
+        command = ("channel", "istio", "fast", "--yes", "--remote", "skr", *of_runtime)
+        status, _, err = run(*command)
+        advice = re.search(ADVICE, err)
+        assert advice is not None, err
+        assert (status, advice[1]) == (1, "rights channel istio fast --remote skr")
+        status, out, err = run(*shlex.split(advice[1]), *of_runtime, "--on", "runtime", "-o", "yaml")
+        assert (status, "More may be missing" in out) == (2, False), out + err
+        apply(kubeconfig, [body for body in yaml.safe_load_all(out) if body], "skr")
+        assert run(*command)[0] == 0
