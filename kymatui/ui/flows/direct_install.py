@@ -97,14 +97,20 @@ async def resume_install(app: FlowApp, kind: str, names: Sequence[str], options:
     if names[1:]:
         await (upgrade if kind == "upgrade" else install_several)(app, names)
         return
-    directing, name, chart = install_action(app), names[0], options.get("chart", "")
-    source = ModuleSource(chart=chart, repository=options.get("repo", ""), version=options.get("version", ""))
+    directing, name = install_action(app), names[0]
+    chart, file, kustomization, repository, version = (
+        options.get(option, "") for option in ("chart", "file", "kustomize", "repo", "version")
+    )
+    source = ModuleSource(file, chart, kustomization, repository=repository, version=version)
     policy = next(
         (candidate for candidate in Policy if candidate.value == options.get("policy")), Policy.CREATE_AND_DELETE
     )
-    request = InstallRequest(name, source, options.get("namespace", "") if chart else "", policy=policy)
+    namespace = "" if source.is_catalog else options.get("namespace", "")
+    request = InstallRequest(name, source, namespace, policy=policy)
     has_others = VALUES_LEFT_OUT in options
-    if not source.version or (has_others and not chart):  # what was typed is in no journal: ask again
+    if not (source.version or file or kustomization) or (
+        has_others and not chart
+    ):  # what was typed is in no journal: ask again
         await install(app, name, request if chart else None)
         return
     restarted = await app.jobs.in_thread(lambda: directing.interrupted(request, has_others=has_others))
