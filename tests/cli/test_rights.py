@@ -281,6 +281,12 @@ def test_the_roles_for_a_runtime_are_enough_and_no_more_on_its_control_plane(
     command = (*words, "--yes", *on_runtime, "--as", USER)
     with runtime(monkeypatch) as kubeconfig:
         assert run(*command)[0] != 0
+        as_jane = yaml.safe_load(kubeconfig.read_text())
+        for user in as_jane["users"]:
+            user["user"]["as"] = USER
+        (home / "jane").write_text(yaml.safe_dump(as_jane))
+        status, out, _ = run("rights", *words, *on_runtime, "--kubeconfig", str(home / "jane"))
+        assert (status, "More may be missing: kymas" in out) == (2, True), out
         status, out, err = run("rights", *words, *on_runtime, "--as", USER, "--on", "control-plane", "-o", "yaml")
         assert (status, out.splitlines()[0].endswith(" on the control plane kcp.")) == (2, True), out + err
         manifests = [body for body in yaml.safe_load_all(out) if body]

@@ -33,7 +33,7 @@ from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.ports import NAMESPACE
 from kymatui.engine.cluster.request_scope import PermissionRecord, recorded_permissions
 from kymatui.engine.cluster.yaml_output import dump_yaml
-from kymatui.errors import ClusterError, KymatuiError, RefusedError, UnknownNameError, UsageError
+from kymatui.errors import ClusterError, ForbiddenError, KymatuiError, RefusedError, UnknownNameError, UsageError
 
 if TYPE_CHECKING:
     from kymatui.engine.cluster.ports import Cluster
@@ -120,7 +120,12 @@ def _find(args: argparse.Namespace) -> list[Findings]:
 
     own = argparse.Namespace(**{**vars(args), "as_user": None, "as_group": None, "as_uid": None})
     subject = open_cluster(remote_options_of(args)[0].control)
-    with contextlib.closing(open_chosen(own, elsewhere=True, once=True)) as session:
+    try:
+        opened = open_chosen(own, elsewhere=True, once=True)
+    except ForbiddenError as error:  # the runtime is not found
+        needs = _list_needs(f"kymas.{_GROUP}")
+        return [_findings(args, (PermissionRecord(), str(error)), subject, subject, needs, _CONTROL_PLANE)]
+    with contextlib.closing(opened) as session:
         session.start(lambda: None)
         record, unknown = _plan(args)
         try:
