@@ -48,14 +48,15 @@ NEEDLESS = {
 # What only a runtime requests, in the view of its control plane: 1 KiB.
 # Helm releases in ConfigMaps, and what ends a pending one: 2 KiB.
 # The rights of finalizers, and creations among permissions: 1 KiB. Of which cluster a permission is: 1 KiB.
+# Tokens that are used to their end: 1 KiB.
 BUDGETS = {  # modules that are not of Python itself, and KiB of our source
     ("--version",): (28, 77),
     ("--help",): (29, 97),
-    ("catalog",): (230, 1030),
-    ("catalog", "-o", "json"): (230, 1030),
+    ("catalog",): (230, 1031),
+    ("catalog", "-o", "json"): (230, 1031),
     ("module", "keda"): (243, 998),
-    ("checks", "keda"): (248, 1040),
-    ("drift",): (230, 1022),
+    ("checks", "keda"): (248, 1041),
+    ("drift",): (230, 1023),
     ("events", "keda"): (233, 1041),
     ("audit",): (262, 1234),
 }
