@@ -261,9 +261,11 @@ def _options(plan: Plan, request: InstallRequest) -> dict[str, str]:
     """Return what the user chose, for the journal: no values, which are in the release."""
     source = request.source
     options = {
+        "file": source.file,
+        "kustomize": source.kustomization,
         "chart": source.chart,
         "repo": source.repository,
-        "namespace": plan.bundle.namespace if source.chart else request.namespace,
+        "namespace": request.namespace if source.is_catalog else plan.bundle.namespace,
         "version": plan.bundle.version,
         "policy": request.policy.value,
         VALUES_LEFT_OUT: "true" if request.document is not None else "",
