@@ -12,10 +12,12 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.domain.kyma_edit.module_edit import elsewhere_refusal
 from kymatui.domain.modules.risks import stuck_finalizers, stuck_words
+from kymatui.domain.rights import role_hint
 from kymatui.engine.cluster.ports import Cluster, Object, PatchKind
+from kymatui.engine.cluster.request_scope import note_permission
 from kymatui.engine.deletion.deletion_state import DeletionState, explain_finalizers
 from kymatui.engine.jobs.journal import NO_JOURNAL, Journal
-from kymatui.errors import ConflictError, InvalidError, NotFoundError, RefusedError, UnknownNameError
+from kymatui.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError, RefusedError, UnknownNameError
 
 
 class BlockedObject(Struct, frozen=True):
@@ -89,6 +91,15 @@ def _held(ref: ObjectRef, body: Object, state: DeletionState, cluster: Cluster) 
 def _by_hand(body: Object) -> str:
     people = manual_finalizer_owners(body)
     return f"set by hand ({', '.join(people)}); no controller removes it" if people else ""
+
+
+def require_right(blocked: BlockedObject, module: str, finalizer: str) -> None:
+    """Raise ForbiddenError if the user may not patch the object."""
+    ref = blocked.ref
+    note_permission("list", ref.kind)
+    if not blocked.cluster.allowed("patch", ref.kind, ref.namespace, ref.name):
+        options = f"--options='--object {ref.kind.kind}:{blocked.typed} --remove {finalizer}'"
+        raise ForbiddenError(f"you may not patch {ref}", hint=role_hint("finalizers", module, options), status=403)
 
 
 def remove_finalizer(blocked: BlockedObject, finalizer: str, typed: str, journal: Journal = NO_JOURNAL) -> bool:

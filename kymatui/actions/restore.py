@@ -32,7 +32,9 @@ from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.plans.backups import BackupInfo, DeletionBackups, group_by_deletion
+from kymatui.domain.rights import creating, role_hint
 from kymatui.engine.cluster.ports import Cluster, cluster_identity
+from kymatui.engine.cluster.request_scope import missing_permissions
 from kymatui.errors import PartlyDoneError, RefusedError, UnknownNameError
 
 _BACKUPS: Final = "backups"
@@ -62,6 +64,7 @@ class RestorationPlan(Struct, frozen=True):
     stranger  why the backups are of another cluster, "" if they are not
     enables   the Kyma has to enable the module first, since lifecycle-manager installed it
     refusal   why no object can be created; "" if one can be, or if all exist
+    is_forbidden  the user may not create a blocked object
     """
 
     backups: DeletionBackups
@@ -70,6 +73,7 @@ class RestorationPlan(Struct, frozen=True):
     stranger: str = ""
     enables: bool = False
     refusal: str = ""
+    is_forbidden: bool = False
 
     @property
     def newest(self) -> BackupInfo:
@@ -83,6 +87,15 @@ class RestorationPlan(Struct, frozen=True):
     def is_done(self) -> bool:
         """Return whether all objects exist already."""
         return bool(self.steps) and all(step.fate is RestoreVerdict.THERE for step in self.steps)
+
+    @property
+    def hint(self) -> str:
+        """Return what lets the blocked objects be created."""
+        if self.enables:
+            return f"run `kymatui enable {self.module}`, then restore again"
+        if self.is_forbidden:
+            return role_hint("restore", self.module or str(self.newest.path))
+        return ""
 
     def awaits_adoption(self, result: RestoreResult) -> bool:
         """Return whether kymatui had installed the module: it manages what is created once it is adopted."""
@@ -147,6 +160,7 @@ def plan_restoration(
             newest.setdefault(read_ref(body), body)
     objects, by_klm = tuple(newest.values()), any(backup.by_klm for backup in backups)
     steps = plan_restore(objects, cluster)
+    blocked = [creating(step.ref) for step in steps if step.fate is RestoreVerdict.BLOCKED]
     row = catalog.row(backups[0].module) if catalog is not None else None
     enables = by_klm and not (row is not None and row.managed)
     return RestorationPlan(
@@ -156,6 +170,7 @@ def plan_restoration(
         stranger=backups[0].not_of(cluster.name, cluster_identity(cluster)),
         enables=enables,
         refusal="" if by_klm and not enables else restore_refusal(steps),  # what is being installed is waited for
+        is_forbidden=bool(missing_permissions(cluster, blocked)),  # admission refuses with 403, too
     )
 
 
@@ -164,8 +179,7 @@ RestorationItem = BatchItem[RestorationPlan, RestoreResult]
 
 def restoration_item(plan: RestorationPlan) -> RestorationItem:
     """Return a planned restore for a batch."""
-    hint = f"run `kymatui enable {plan.module}`, then restore again" if plan.enables else ""
-    refusal = RefusedError(plan.refusal, hint=hint) if plan.refusal else None
+    refusal = RefusedError(plan.refusal, hint=plan.hint) if plan.refusal else None
     return RestorationItem(plan.module, plan, Work.NOTHING if plan.is_done else Work.CHANGE, refusal)
 
 
@@ -209,5 +223,5 @@ def _unfinished(plan: RestorationPlan, result: RestoreResult) -> PartlyDoneError
     reasons = "; ".join(f"{ref}: {reason}" for ref, reason in result.failed[:5])
     return PartlyDoneError(
         f"{len(result.failed)} of {format_count(len(plan.objects), 'object')} not created: {reasons}",
-        hint="install the module (or its CRDs and namespaces) first, then restore again",
+        hint=plan.hint or "install the module (or its CRDs and namespaces) first, then restore again",
     )

@@ -18,6 +18,7 @@ from kymatui.domain.ownership import LABEL_PART_OF
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.kind_order import defined_kinds, install_waves, is_definition
 from kymatui.engine.cluster.ports import NAMESPACE, Cluster
+from kymatui.engine.cluster.request_scope import note_permission, note_write, optional_requests
 from kymatui.engine.jobs.job_progress import CREATION_WORDS, JobProgress
 from kymatui.engine.jobs.journal import NO_JOURNAL, Journal
 from kymatui.engine.jobs.run import USER_ACTION_SECONDS
@@ -147,7 +148,8 @@ def _uid(owner: Object, ref: ObjectRef, cluster: Cluster) -> str | None:
     if served is None:
         return None
     try:
-        live = cluster.get(inside if served.namespaced else everywhere)
+        with optional_requests():
+            live = cluster.get(inside if served.namespaced else everywhere)
     except ForbiddenError:
         return None
     if live is None or live["metadata"].get("deletionTimestamp"):
@@ -193,7 +195,8 @@ def restore_refusal(plan: Sequence[RestoreStep]) -> str:
 def _is_there(ref: ObjectRef, cluster: Cluster) -> bool:
     """Return whether an object exists; True if the user may not read it."""
     try:
-        return cluster.get(ref) is not None
+        with optional_requests():
+            return cluster.get(ref) is not None
     except ForbiddenError:  # creating it reports the missing permission, or that it exists
         return True
 
@@ -212,16 +215,22 @@ class _Sight(Struct, frozen=True):
 
         ref = read_ref(body)
         try:
-            live = self.cluster.get(ref)
+            with optional_requests():
+                live = self.cluster.get(ref)
         except ForbiddenError as error:
             return RestoreStep(ref, RestoreVerdict.CREATE, f"not checked: {error}", diff_objects(None, body))
         if live is not None and (live.get("metadata") or {}).get("deletionTimestamp"):
             return RestoreStep(ref, RestoreVerdict.BLOCKED, f"{_GOING}; kymatui waits for that", is_going=True)
         if live is not None:
+            note_permission("get", ref.kind, ref.namespace, ref.name)
             apart = tuple(difference for difference in diff_objects(live, body) if difference.after is not None)
             reason = "already exists, differs from the backup; not changed" if apart else "already exists; not changed"
             return RestoreStep(ref, RestoreVerdict.THERE, reason, apart)
         fate, reason = self._of_missing(ref, body)
+        if fate is RestoreVerdict.CREATE:
+            note_write("create", ref, body)
+            if ref.kind == NAMESPACE:  # whoever grants the rights in it creates it
+                note_permission("get", ref.kind, "", ref.name)
         if fate is RestoreVerdict.CREATE and (lost := self.owners.lost(ref, self.cluster)):
             reason = "; ".join(filter(None, (reason, without_owners(lost))))
         return RestoreStep(ref, fate, reason, diff_objects(None, body))
@@ -289,12 +298,16 @@ def restore(
     restored: list[ObjectRef] = []
     existing: list[ObjectRef] = []
     failed: list[tuple[ObjectRef, str]] = []
+    lost_kinds: set[GroupVersionKind] = set()
     freed, owners = detach_owners(objects)
     for wave in owners.first(install_waves(freed)):
         for body in wave:
             if run.stop.is_set():
                 raise _stopped(restored, plan)
             ref = read_ref(body)
+            if ref.kind in lost_kinds:
+                failed.append((ref, "its CRD was not created"))
+                continue
             lost: tuple[str, ...] = ()
             if ref not in stays:
                 body, lost = owners.attach(ref, body, cluster)
@@ -304,6 +317,7 @@ def restore(
                 if run.stop.is_set():  # it was still waited for
                     raise _stopped(restored, plan) from error
                 failed.append((ref, str(error)))
+                lost_kinds.update(defined_kinds([body] if is_definition(ref) else []))
             else:
                 (restored if is_new else existing).append(ref)
                 created = f"created {without_owners(lost)}" if lost else "created"

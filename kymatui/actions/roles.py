@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from kymatui.domain.rights import GrantedRequest, RequiredPermission, Subject, role_manifests
 from kymatui.engine.cluster.yaml_output import dump_yaml
@@ -11,6 +11,11 @@ from kymatui.errors import NotFoundError
 
 if TYPE_CHECKING:
     from kymatui.engine.cluster.ports import Cluster
+
+
+class KnownUser(Protocol):
+    def user(self) -> str: ...
+
 
 ScopedRequest = tuple[str, GrantedRequest]
 """A namespace, "" for the whole cluster, and a request."""
@@ -43,7 +48,7 @@ def granted_requests(
         yield needed.namespace, request
 
 
-def user_of(cluster: Cluster, otherwise: str = "USER") -> str:
+def user_of(cluster: KnownUser, otherwise: str = "USER") -> str:
     """Return the name of the user as the server has it; `otherwise` before Kubernetes 1.28, which does not say it."""
     try:
         return cluster.user()

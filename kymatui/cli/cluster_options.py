@@ -137,13 +137,13 @@ def uses_contexts(args: argparse.Namespace) -> bool:
     """Return whether a command line is about many contexts. Raise UsageError for one that also names a cluster."""
     if getattr(args, "contexts", None) is None:
         return False
-    for name in _OF_ONE_CONTEXT:
+    for name in OF_ONE_CONTEXT:
         if getattr(args, name, None):
             raise UsageError(f"--contexts and --{name.replace('_', '-')} exclude each other")
     return True
 
 
-_OF_ONE_CONTEXT: Final = (
+OF_ONE_CONTEXT: Final = (
     *("context", "user", "namespace", "remote", "fleet"),
     *("skr_context", "skr_kubeconfig", "kcp_context", "kcp_kubeconfig"),
 )

@@ -68,7 +68,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "kymatui rights                          # the lists that you may not read",
         "kymatui rights enable keda -o yaml      # the Role that lets you enable it, for an administrator",
         "kymatui rights install keda --as jane   # of another user, as an administrator",
-        "kymatui rights delete keda --options=--cascade",
+        "kymatui rights delete keda --options=--cascade --remote skr-1 --on control-plane",
     ),
     "diagnose": (
         "kymatui diagnose keda                   # objects, events, logs, rights; secrets are hidden",

@@ -38,7 +38,7 @@ def _resumes(args: argparse.Namespace) -> bool:
 
 
 def _removes(args: argparse.Namespace) -> bool:
-    return bool(args.remove)
+    return bool(args.remove) and writes(args)
 
 
 def _operates(args: argparse.Namespace) -> bool:

@@ -122,7 +122,7 @@ _VARIABLE = "KYMATUI_READ_ONLY"
 
 _ABOUT_RUNTIMES = deferred(
     r"`(kymatui (?:adopt|apply|audit|catalog|channel|check|checks|delete|diagnose|disable|drift|edit|enable|events"
-    r"|finalizers|install|label|logs|manage|manifest|module|plan|policy|restore|resume|unmanage|upgrade|versions)(?![\w-])(?![^`]*--remote)[^`]*)`"
+    r"|finalizers|install|label|logs|manage|manifest|module|plan|policy|restore|resume|rights|unmanage|upgrade|versions)(?![\w-])(?![^`]*--(?:remote|help))[^`]*)`"
 )
 
 

@@ -44,6 +44,10 @@ def patching(ref: ObjectRef) -> RequiredPermission:
     return RequiredPermission("patch", ref.kind, ref.namespace, ref.name)
 
 
+def creating(ref: ObjectRef) -> RequiredPermission:
+    return RequiredPermission("create", ref.kind, ref.namespace)
+
+
 class MissingPermission(Struct, frozen=True):
     """A permission that the user lacks, and the operation that needs it."""
 
@@ -135,6 +139,7 @@ ACTIONS: Final[Mapping[str, ActionNeeds]] = {
         lists=("kymas", "modulereleasemetas"),
         cluster_lists=(*_DIRECT.cluster_lists, "manifests.operator.kyma-project.io", _CRDS),
     ),
+    "finalizers": ActionNeeds(("manifests",), cluster_lists=_DIRECT.cluster_lists),
     **dict.fromkeys(("pull", "restore"), ActionNeeds()),
     "edit": ActionNeeds(_NAMING, edits_cr=True, is_planned=False),
     "logs": ActionNeeds(("moduletemplates",), cluster_lists=_WORKLOADS, reads_logs=True, is_planned=False),

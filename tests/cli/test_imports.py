@@ -49,16 +49,18 @@ NEEDLESS = {
 # Helm releases in ConfigMaps, and what ends a pending one: 2 KiB.
 # What modules wait for, pulls and handovers, in the table of commands: 1 KiB.
 # What applies a module from Git, by name: one module and 8 KiB. What a hook created: 1 KiB.
+# The rights of finalizers, and creations among permissions: 1 KiB. Of which cluster a permission is: 1 KiB.
+# Tokens that are used to their end: 1 KiB.
 BUDGETS = {  # modules that are not of Python itself, and KiB of our source
     ("--version",): (28, 77),
     ("--help",): (29, 97),
-    ("catalog",): (230, 1035),
-    ("catalog", "-o", "json"): (230, 1035),
-    ("module", "keda"): (243, 1003),
-    ("checks", "keda"): (248, 1045),
-    ("drift",): (230, 1027),
-    ("events", "keda"): (233, 1045),
-    ("audit",): (262, 1237),
+    ("catalog",): (230, 1037),
+    ("catalog", "-o", "json"): (230, 1037),
+    ("module", "keda"): (243, 1004),
+    ("checks", "keda"): (248, 1047),
+    ("drift",): (230, 1029),
+    ("events", "keda"): (233, 1047),
+    ("audit",): (262, 1238),
 }
 
 

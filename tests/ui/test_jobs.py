@@ -185,6 +185,20 @@ async def test_what_was_cut_off_is_told_at_the_start_and_gone_on_with(monkeypatc
         await until(pilot, lambda: app.shown is not None and app.shown.step == ScreenStep("delete", "keda"))
 
 
+async def test_a_job_with_options_that_the_screen_has_not_names_the_command_that_continues_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    heading = JobHeading("install", ("keda",), {"verify": "true"}, "install keda", "prod-eu")
+    interrupt(monkeypatch, JobRecord("0a1b2c", heading, 0.0, "dead"))
+    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        await until(pilot, lambda: bool(app.problems))
+        assert app.shown is not None
+        app.shown.command_line.run("resume")
+        advice = "run `kymatui resume 0a1b2c --context prod-eu` in a terminal"
+        await until(pilot, lambda: any(advice in problem for problem in app.problems), lambda: app.problems)
+
+
 class IdentifiedCluster(SilentCluster):
     """A control plane with an identity."""
 

@@ -65,6 +65,21 @@ async def test_the_dialog_has_address_and_code_and_closes_after_the_login(pilot:
     await until(pilot, lambda: not isinstance(pilot.app.screen, LoginScreen))
 
 
+async def test_a_dialog_below_another_one_closes_after_it(pilot: Pilot[Any]) -> None:
+    logins = [Login("kubelogin", name, 60.0) for name in ("ann", "bob")]
+    below, above = dialogs = [LoginScreen(login, lambda _: None) for login in logins]
+    for dialog in dialogs:
+        pilot.app.push_screen(dialog)
+        await until(pilot, lambda: pilot.app.screen is dialog)  # noqa: B023 (awaited in the same turn)
+    logins[0].is_running = False
+    below.refresh_login()
+    await pilot.pause()
+    assert pilot.app.screen is above, "its login runs"
+    logins[1].is_running = False
+    above.refresh_login()
+    await until(pilot, lambda: not {*dialogs}.intersection(pilot.app.screen_stack))
+
+
 async def test_escape_cancels_the_login(pilot: Pilot[Any], tmp_path: Path) -> None:
     login = asyncio.create_task(asyncio.to_thread(log_in, tmp_path))
     await asked(pilot)

@@ -237,13 +237,38 @@ async def test_an_incomplete_restore_is_a_row_of_the_jobs_and_continued_with_all
     assert left() == []
 
 
-async def install_that_is_killed(options: SessionOptions, cluster: Cluster) -> None:
+async def install_that_is_killed(
+    options: SessionOptions, cluster: Cluster, *source: str, name: str = "registry-proxy"
+) -> None:
     """A command that waits for pods which no node takes, and dies."""
     (node,) = (read_ref(body) for body in cluster.list(NODE))
     cluster.patch(node, {"spec": {"unschedulable": True}}, PatchKind.MERGE, manager="other")
-    with command(options, "install", "registry-proxy", "--yes") as killed:
-        await asyncio.to_thread(happens, lambda: "Unschedulable" in str(cluster.list(POD, "registry-proxy")), killed)
+    with command(options, "install", name, "--yes", *source) as killed:
+        await asyncio.to_thread(happens, lambda: "Unschedulable" in str(cluster.list(POD, name)), killed)
     cluster.patch(node, {"spec": {"unschedulable": None}}, PatchKind.MERGE, manager="other")
+
+
+async def test_an_installation_of_files_is_continued_on_the_screen(
+    options: SessionOptions, cluster: Cluster, tmp_path: Path
+) -> None:
+    labels = {"app": "own-files"}
+    container = {"name": "own", "image": "registry.example.org/own:1.0.0"}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [container]}}
+    metadata, spec = {"name": "own", "namespace": "own-files"}, {"selector": {"matchLabels": labels}}
+    cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "own-files"}})
+    body = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": {**spec, "template": template}}
+    (tmp_path / "own.yaml").write_text(yaml.safe_dump(body))
+    source = ("--file", "own.yaml", "-n", "own-files")
+    await install_that_is_killed(options, cluster, *source, name="own-files")
+    async with app_of(options).run_test(size=SIZE) as pilot:
+        person = Person(pilot)
+        await person.until(lambda: bool(person.app.problems))
+        await person.types("resume own-files")
+        await person.sees(PlanScreen)
+        assert "an earlier run on own-files was interrupted; this run completes it" in drawn(person.app)
+        await person.accepts()
+        assert (await person.ended()).startswith("done: ")
+        assert left() == []
 
 
 def left() -> list[str]:

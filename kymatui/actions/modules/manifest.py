@@ -32,8 +32,10 @@ from kymatui.domain.plans.manifest_body import (
     manifest_diff,
     track_manifest,
 )
+from kymatui.domain.rights import RequiredPermission, creating, patching, role_hint
 from kymatui.domain.snapshot.cluster_index import index_cluster
 from kymatui.engine.cluster.ports import Cluster
+from kymatui.engine.cluster.request_scope import missing_permissions
 from kymatui.engine.jobs.job_progress import JobProgress
 from kymatui.errors import CancelledError, ConflictError, KymatuiError, OutdatedError, PartlyDoneError, RefusedError
 
@@ -85,7 +87,9 @@ class ManifestProposal(Struct, frozen=True):
         if self.changes_nothing:
             return None
         if not self.allowed:
-            return RefusedError(f"you may not patch {self.ref}", unchanged=True)
+            return RefusedError(
+                f"you may not patch {self.ref}", hint=role_hint("manifest", self.module), unchanged=True
+            )
         if self.lower and not allow_downgrade:
             words = f"{self.lower} is installed; {self.version} would be a downgrade"
             return RefusedError(words, hint="use --allow-downgrade to install it anyway")
@@ -218,6 +222,8 @@ class ManifestAction:
         body = manifest_body(template, layer, live, kyma)
         before = live.version if live is not None else ""
         ref = read_ref(body)
+        needed = [RequiredPermission("get", ref.kind, ref.namespace, ref.name), patching(ref)]
+        needed += [creating(ref)] if live is None else []
         return ManifestProposal(
             module,
             template.version,
@@ -227,7 +233,7 @@ class ManifestAction:
             before if before and is_lower_version(before, template.version) else "",
             self._owners(body),
             operator_of(self.cluster),
-            self.cluster.allowed("patch", ref.kind, ref.namespace),
+            not missing_permissions(self.cluster, needed),
             (self.cluster.name, kyma[1]) if kyma is not None and body["spec"]["remote"] else (),
         )
 

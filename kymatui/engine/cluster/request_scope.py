@@ -9,7 +9,7 @@ import contextlib
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -99,6 +99,8 @@ class TokenBucket:
 class PermissionRecord:
     """The permissions that the requests of a block needed, in their order; threads may share it.
 
+    Each is of a cluster, by its name; "" is the one that the block works on.
+
     needed    the permissions of requests that the action cannot do without
     optional  those of requests that may be refused: parts of the plan are then unknown
     plurals   the plural names of kinds whose CRDs the block writes, and which the cluster may not serve yet
@@ -106,31 +108,28 @@ class PermissionRecord:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._needed: dict[RequiredPermission, None] = {}
-        self._optional: dict[RequiredPermission, None] = {}
+        self._needed: dict[tuple[str, RequiredPermission], None] = {}
+        self._optional: dict[tuple[str, RequiredPermission], None] = {}
         self.plurals: dict[tuple[str, str], str] = {}
 
-    @property
-    def needed(self) -> tuple[RequiredPermission, ...]:
+    def of_clusters(self, names: Container[str]) -> tuple[Sequence[RequiredPermission], Sequence[RequiredPermission]]:
+        """Return the needed and the optional permissions on some clusters."""
         with self._lock:
-            return tuple(self._needed)
+            needed = [permission for cluster, permission in self._needed if cluster in names]
+            optional = [permission for cluster, permission in self._optional if cluster in names]
+        return needed, [permission for permission in optional if permission not in needed]
 
-    @property
-    def optional(self) -> tuple[RequiredPermission, ...]:
+    def add(self, permission: RequiredPermission, cluster: str = "", *, is_optional: bool = False) -> None:
         with self._lock:
-            return tuple(permission for permission in self._optional if permission not in self._needed)
+            (self._optional if is_optional else self._needed).setdefault((cluster, permission))
 
-    def add(self, permission: RequiredPermission, *, is_optional: bool = False) -> None:
-        with self._lock:
-            (self._optional if is_optional else self._needed).setdefault(permission)
-
-    def add_body(self, body: Mapping[str, Any]) -> None:
+    def add_body(self, body: Mapping[str, Any], cluster: str = "") -> None:
         """Add what writing this object grants to others, and the name of the kind that it defines."""
         from kymatui.domain.kubernetes.json_reader import JsonReader
         from kymatui.domain.rights import granting_permissions
 
         for permission in granting_permissions(body):
-            self.add(permission)
+            self.add(permission, cluster)
         if body.get("kind") == "CustomResourceDefinition":
             spec = JsonReader(body).child("spec")
             names = spec.child("names")
@@ -162,13 +161,15 @@ def optional_requests() -> Iterator[None]:
         _IS_OPTIONAL.reset(token)
 
 
-def note_permission(verb: str, kind: GroupVersionKind, namespace: str = "", name: str = "") -> None:
+def note_permission(
+    verb: str, kind: GroupVersionKind, namespace: str = "", name: str = "", *, cluster: str = ""
+) -> None:
     """Note that a request needs a permission; does nothing outside of `recorded_permissions`."""
     record = _RECORD.get()
     if record is not None:
         from kymatui.domain.rights import RequiredPermission
 
-        record.add(RequiredPermission(verb, kind, namespace, name), is_optional=_IS_OPTIONAL.get())
+        record.add(RequiredPermission(verb, kind, namespace, name), cluster, is_optional=_IS_OPTIONAL.get())
 
 
 def note_bodies(bodies: Iterable[Mapping[str, Any]]) -> None:
@@ -179,13 +180,13 @@ def note_bodies(bodies: Iterable[Mapping[str, Any]]) -> None:
             record.add_body(body)
 
 
-def note_write(verb: str, ref: ObjectRef, body: object) -> None:
+def note_write(verb: str, ref: ObjectRef, body: object, *, cluster: str = "") -> None:
     """Note what a write needs: its verb as RBAC has it, and what it grants to others."""
     record = _RECORD.get()
     if record is not None:
-        note_permission(verb, ref.kind, ref.namespace, "" if verb == "create" else ref.name)
+        note_permission(verb, ref.kind, ref.namespace, "" if verb == "create" else ref.name, cluster=cluster)
         if isinstance(body, Mapping):
-            record.add_body(body)
+            record.add_body(body, cluster)
 
 
 class ReviewingCluster(Protocol):

@@ -7,6 +7,7 @@ has taken up the same modules.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 from urllib.parse import quote, unquote
@@ -103,7 +104,12 @@ class JobRecord(Struct, frozen=True):
 
     @property
     def resume_command(self) -> str:
-        return f"kymatui resume {self.number}{' --contexts' * self.is_on_contexts}"
+        """Return the command that continues it; the control plane of a runtime is known by its identity."""
+        command, runtime = f"kymatui resume {self.number}", self.cluster.runtime if self.cluster.control else ""
+        if self.is_on_contexts:
+            return f"{command} --contexts"
+        remote = f" --remote {runtime.rpartition('/')[2]}" if runtime else ""
+        return f"{command} --context {shlex.quote(self.cluster.name.removesuffix(f'/{runtime}'))}{remote}"
 
     @property
     def runtimes(self) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from kymatui.domain.kubernetes.refs import CONFIG_MAP, CRD, DEPLOYMENT, ObjectRe
 from kymatui.domain.kyma.controller_flags import POLICY_KEY, ControllerFlags, read_controller_flags
 from kymatui.domain.kyma.field_defaults import FieldSchema, read_field_schema
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings, UnreadablePolicy, WindowPolicy, read_policy
+from kymatui.engine.cluster.request_scope import optional_requests
 from kymatui.errors import ClusterError, ConfigurationError
 from kymatui.sessions.cluster.session_options import SessionOptions
 
@@ -31,8 +32,9 @@ def read_controller_rules(home: KubeCluster, namespace: str, options: SessionOpt
     Raises ConfigurationError for a configured file that is no policy.
     """
     configured = read_configured_rules(options.maintenance_policy, options.restricted_modules) or ControllerSettings()
-    settings, notes = _found_rules(home, namespace, options, configured)
-    return replace(settings, schemas=_read_schemas(home)), notes
+    with optional_requests():
+        settings, notes = _found_rules(home, namespace, options, configured)
+        return replace(settings, schemas=_read_schemas(home)), notes
 
 
 def _read_schemas(home: KubeCluster) -> Mapping[str, FieldSchema]:

@@ -55,7 +55,7 @@ class LoginScreen(FirstPaintModal[None]):
     def refresh_login(self) -> None:
         """Display what the plugin has printed since; close when it has ended and the dialog is on top."""
         if not self.login.is_running:
-            if self.is_current:
+            if self.is_active:  # a dialog that is seen behind this one is current, too
                 self.dismiss(None)
             return
         if not self.query("#login-text"):  # the program ends while the dialog opens

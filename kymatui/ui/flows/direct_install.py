@@ -94,15 +94,20 @@ async def resume_install(app: FlowApp, kind: str, names: Sequence[str], options:
     if names[1:]:
         await (upgrade if kind == "upgrade" else install_several)(app, names)
         return
-    directing, name, chart = install_action(app), names[0], options.get("chart", "")
-    source = ModuleSource(chart=chart, repository=options.get("repo", ""), version=options.get("version", ""))
+    directing, name = install_action(app), names[0]
+    chart, file, kustomization, repository, version = (
+        options.get(option, "") for option in ("chart", "file", "kustomize", "repo", "version")
+    )
+    source = ModuleSource(file, chart, kustomization, repository=repository, version=version)
     policy = next(
         (candidate for candidate in Policy if candidate.value == options.get("policy")), Policy.CREATE_AND_DELETE
     )
-    space, template = options.get("namespace", "") if chart else "", options.get("template", "")
+    space, template = "" if source.is_catalog else options.get("namespace", ""), options.get("template", "")
     request = InstallRequest(name, source, space, policy=policy, template=template)
     has_others = VALUES_LEFT_OUT in options
-    if not source.version or (has_others and not chart):  # what was typed is in no journal: ask again
+    if not (source.version or file or kustomization) or (
+        has_others and not chart
+    ):  # what was typed is in no journal: ask again
         await install(app, name, request if chart else None)
         return
     restarted = await app.jobs.in_thread(lambda: directing.interrupted(request, has_others=has_others))
@@ -263,9 +268,11 @@ def _options(plan: Plan, request: InstallRequest) -> dict[str, str]:
     """Return what the user chose, for the journal: no values, which are in the release."""
     source = request.source
     options = {
+        "file": source.file,
+        "kustomize": source.kustomization,
         "chart": source.chart,
         "repo": source.repository,
-        "namespace": plan.bundle.namespace if source.chart else request.namespace,
+        "namespace": request.namespace if source.is_catalog else plan.bundle.namespace,
         "version": plan.bundle.version,
         "policy": request.policy.value,
         "template": request.template,

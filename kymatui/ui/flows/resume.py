@@ -10,6 +10,7 @@ from kymatui.adapters.files.job_journals import interrupted
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma_edit.label_edit import LABELS
 from kymatui.domain.kyma_edit.module_edit import EditVerb
+from kymatui.domain.plans.jobs import VALUES_LEFT_OUT
 from kymatui.engine.cluster.ports import Cluster, name_cluster
 from kymatui.engine.jobs.job_records import JobRecord
 from kymatui.errors import RefusedError
@@ -98,12 +99,28 @@ async def resume_record(app: FlowApp, record: JobRecord) -> None:
             await restore.resume_restore(app, {"file": "".join(modules[:1]), **options})
         case "finalizers":
             await deletion.remove_one_finalizer(app, modules[0])
-        case "install" | "upgrade" if not any(options.get(name) for name in _IN_A_TERMINAL):
+        case "install" | "upgrade" if options.keys() <= _INSTALL_OPTIONS:
             await direct_install.resume_install(app, heading.kind, modules, options)
         case _:
-            hint = f"run `kymatui resume {record.number}` in a terminal"
+            hint = f"run `{record.resume_command}` in a terminal"
             raise RefusedError(f"the screen does not continue \u201c{record.title}\u201d", hint=hint)
 
 
-_IN_A_TERMINAL = ("file", "kustomize", "component")
-"""Sources that the screen does not install from."""
+_INSTALL_OPTIONS = frozenset(
+    {
+        *(
+            "file",
+            "kustomize",
+            "chart",
+            "repo",
+            "version",
+            "namespace",
+            "policy",
+            "template",
+            VALUES_LEFT_OUT,
+            "values",
+        ),
+        *("all", "direct", "allow_downgrade", "force", "override_gitops"),
+    }
+)
+"""Options that the screen reads, always has, or asks for; with others the terminal continues."""

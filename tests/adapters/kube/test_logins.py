@@ -299,6 +299,8 @@ def test_a_request_waits_for_the_renewal_that_is_on_its_way() -> None:
     assert renewed.token == "1"
     renewed.now = 81.0
     assert renewed.token == "1"
+    renewed.now = 95.0
+    assert renewed.token == "1", "it is valid to its end"
     renewed.now = 101.0
     tokens: list[str] = []
     waiting = threading.Thread(target=lambda: tokens.append(renewed.token))
@@ -317,9 +319,12 @@ def test_a_renewal_that_fails_is_reported_when_the_credential_has_ended() -> Non
     renewed.now = 81.0
     assert renewed.token == "1"
     renewed.now = 95.0
+    assert renewed.token == "1", "it is valid to its end"
+    renewed.now = 100.0
+    renewed.source.retry()
     with pytest.raises(ConfigurationError, match="the plugin wants a person"):
         assert renewed.token
-    assert {*renewed.renewals[1:]} == {True}
+    assert {*renewed.renewals[1:-1]} == {True}
     renewed.source.retry()
     renewed.error = ""
     assert renewed.token == "2"

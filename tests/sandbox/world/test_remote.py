@@ -142,3 +142,18 @@ def test_of_broken_accesses_two_were_noticed_and_only_their_manifests_say_why(tw
             label = f"operator.kyma-project.io/kyma-name={name}"
             for manifest in two.control.client.list(MANIFESTS, namespace=sample_fleet.CONTROL, labels=label):
                 assert manifest["status"]["lastOperation"]["operation"] == known
+
+
+def test_a_slow_runtime_has_the_version_before_the_window_too() -> None:
+    clocks = ManualClock(), ManualClock()
+    control, quick, slow = Living(clocks[0]), Living(clocks[0]), Living(clocks[1])
+    runtimes = {name: RuntimeCluster(living.controllers, "") for name, living in (("quick", quick), ("slow", slow))}
+    world = populate_remote(control.controllers, runtimes, SandboxRegistry(port=5000))
+    slow.advance(2)  # its CRDs are served
+    control.advance(18)
+    assert states(control, "quick", sample_fleet.CONTROL)["nats"] == "Ready"
+    assert not world.story.done
+    for _ in range(18):
+        slow.advance(1)
+        control.advance(1)
+    assert world.story.done, world.story.waiting_for

@@ -36,6 +36,7 @@ Headers = tuple[tuple[str, str], ...]
 _TOKEN_FILE_PERIOD = 60.0  # the kubelet rotates projected tokens on disk; client-go rereads them once a minute
 _FAILURE_SECONDS = 5.0  # for which a failed login is not repeated: dozens of watches ask for it at the same time
 _EARLY = 10.0, 0.1  # seconds before its end, or share of its life, that a credential is not used: requests take time
+_LAST = 1.0, 0.01  # the same, that it is not used even if there is no other
 _AHEAD = 60.0, 0.2  # the same, that it is renewed while requests still use it
 _PAUSE = 20.0  # seconds between two renewals ahead, after one that failed
 
@@ -77,7 +78,8 @@ class CredentialSource:
     def present(self) -> Credential:
         """Return the current credential, renewed if it expired.
 
-        One that ends soon is renewed in a thread, and used meanwhile: a person may take minutes to log in.
+        One that ends soon is renewed in a thread, and used meanwhile: a person may take minutes to log in. It is used
+        to its end if the renewal takes that long, or fails.
         """
         while True:
             with self._lock:
@@ -85,12 +87,24 @@ class CredentialSource:
                 if known is not None and not self._ends_within(known, _EARLY):
                     self._renew_ahead(known)
                     return known
-                if renewal is None or not renewal.is_alive():
-                    return self._replaced()
+                is_renewing = renewal is not None and renewal.is_alive()
+                is_valid = known is not None and not self._ends_within(known, _LAST)
+                if known is not None and is_valid and is_renewing:
+                    return known
+                if renewal is None or not is_renewing:
+                    try:
+                        return self._replaced()
+                    except KymatuiError:
+                        if known is None or not is_valid:
+                            raise
+                        return known
             renewal.join()
 
     def renewed(self, refused_one: Credential) -> Credential | None:
         """Return a credential that differs from the one refused with 401, None if there is no other."""
+        renewal = self._renewal
+        if renewal is not None and self._present is refused_one:
+            renewal.join()
         with self._lock:
             fresh = self._replaced() if self._present is refused_one else self._present
         if fresh is None or (fresh.headers, fresh.certificate) == (refused_one.headers, refused_one.certificate):

@@ -40,8 +40,15 @@ class ReviewedCluster:
         self.client = client
         self._reviews = Reviews(client.transport)
 
+    @property
+    def name(self) -> str:
+        return self.client.transport.connection.name
+
+    def _note(self, verb: str, gvk: GroupVersionKind, namespace: str = "", name: str = "") -> None:
+        note_permission(verb, gvk, namespace, name, cluster=self.name)
+
     def allowed(self, verb: str, gvk: GroupVersionKind, namespace: str = "", name: str = "") -> bool:
-        note_permission(verb, gvk, namespace, name)
+        self._note(verb, gvk, namespace, name)
         resource = self.client.resource(gvk)
         return self._reviews.allowed(verb, resource.plural, resource.group, namespace=namespace, name=name)
 
@@ -67,10 +74,6 @@ class KubeCluster(ReviewedCluster, Writes):
     def __init__(self, client: Client, *, timing: WatchTiming | None = None, unattended: bool = False) -> None:
         super().__init__(client)
         self._timing = UNATTENDED if unattended else timing
-
-    @property
-    def name(self) -> str:
-        return self.client.transport.connection.name
 
     @property
     def read_only(self) -> bool:
@@ -107,7 +110,7 @@ class KubeCluster(ReviewedCluster, Writes):
     # reading
 
     def get(self, ref: ObjectRef, *, cancel: threading.Event | None = None) -> Object | None:
-        note_permission("get", ref.kind, ref.namespace, ref.name)
+        self._note("get", ref.kind, ref.namespace, ref.name)
 
         def read(resource: ApiResource) -> Object:
             return self.client.get(resource, ref.name, ref.namespace, cancel=cancel)
@@ -126,7 +129,7 @@ class KubeCluster(ReviewedCluster, Writes):
         with_managed_fields: bool = False,
         cancel: threading.Event | None = None,
     ) -> list[Object]:
-        note_permission("list", gvk, namespace)
+        self._note("list", gvk, namespace)
         decode = Object if with_managed_fields else None
 
         def read(resource: ApiResource) -> list[Object]:
@@ -139,7 +142,7 @@ class KubeCluster(ReviewedCluster, Writes):
 
     def get_metadata(self, ref: ObjectRef) -> Object | None:
         """Return the metadata of one object; None where it is not there."""
-        note_permission("get", ref.kind, ref.namespace, ref.name)
+        self._note("get", ref.kind, ref.namespace, ref.name)
         try:
             raw = self.client.get(self.client.resource(ref.kind), ref.name, ref.namespace, accept=_METADATA)
         except NotFoundError:
@@ -150,7 +153,7 @@ class KubeCluster(ReviewedCluster, Writes):
         self, gvk: GroupVersionKind, namespaces: Iterable[str], *, cancel: threading.Event | None = None
     ) -> Sequence[Object]:
         """Return the metadata of objects of a kind that are in none of these namespaces, one page at most."""
-        note_permission("list", gvk)
+        self._note("list", gvk)
         resource = self.client.resource(gvk)
         fields = ",".join(f"metadata.namespace!={namespace}" for namespace in namespaces)
         pages = self.client.pages(resource, fields=fields, decode=MetadataOnly, accept=_METADATA_LIST, cancel=cancel)
@@ -164,7 +167,7 @@ class KubeCluster(ReviewedCluster, Writes):
             resource = self.client.discovery.find(gvk)
             if resource is not None:
                 for verb in _LIST_VERBS:
-                    note_permission(verb, gvk, namespace if resource.namespaced else "")
+                    self._note(verb, gvk, namespace if resource.namespaced else "")
                 subjects.append((resource, namespace if resource.namespaced else ""))
         return WatchedChanges(self.client, subjects, self._timing, label, edits=edits)
 
@@ -172,7 +175,7 @@ class KubeCluster(ReviewedCluster, Writes):
         recorded = tuple(dict.fromkeys(kinds))
         for gvk in recorded:
             for verb in _LIST_VERBS:
-                note_permission(verb, gvk)
+                self._note(verb, gvk)
         resources = (self.client.discovery.find(gvk) for gvk in recorded)
         return WatchedObjects(self.client, [resource for resource in resources if resource is not None], self._timing)
 
@@ -183,7 +186,8 @@ class KubeCluster(ReviewedCluster, Writes):
 
     def write(self, write: Write, *, cancel: threading.Event | None = None) -> Object:
         verb = "patch" if write.verb is WriteVerb.APPLY else write.verb.value
-        note_write(verb, write.ref, write.body if write.verb is not WriteVerb.DELETE else None)
+        body = write.body if write.verb is not WriteVerb.DELETE else None
+        note_write(verb, write.ref, body, cluster=self.name)
         return self._of_kind(write.ref.kind, lambda resource: self.client.write(resource, write, cancel))
 
     def _of_kind(self, gvk: GroupVersionKind, call: Callable[[ApiResource], T]) -> T:

@@ -15,14 +15,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from kymatui.actions.roles import ScopedRequest, by_namespace, granted_requests, role_name, user_of
-from kymatui.cli.cluster_options import add_cluster_options, add_option, add_output
-from kymatui.cli.options.direct_install import FORMATS
+from kymatui.actions.roles import KnownUser, ScopedRequest, by_namespace, granted_requests, role_name, user_of
+from kymatui.cli.cluster_options import OF_ONE_CONTEXT, add_option, add_output
+from kymatui.cli.options.direct_install import FORMATS, add_clusters
 from kymatui.cli.options.reading import row_of
 from kymatui.cli.output.printing import document, markdown, paragraph, print_text, table
-from kymatui.cli.session_arguments import open_configured_session, session_options_of
+from kymatui.cli.session_arguments import is_remote, open_chosen, remote_options_of
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
@@ -34,19 +33,21 @@ from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.ports import NAMESPACE
 from kymatui.engine.cluster.request_scope import PermissionRecord, recorded_permissions
 from kymatui.engine.cluster.yaml_output import dump_yaml
-from kymatui.errors import ClusterError, KymatuiError, RefusedError, UnknownNameError, UsageError
+from kymatui.errors import ClusterError, ForbiddenError, KymatuiError, RefusedError, UnknownNameError, UsageError
 
 if TYPE_CHECKING:
     from kymatui.engine.cluster.ports import Cluster
     from kymatui.sessions.cluster.catalog_session import CatalogSession
+    from kymatui.sessions.control_plane.pair_session import PairSession
 
 _LISTED = 20.0  # seconds
 _KYMA_NAMESPACE = "kyma-system"
 _GROUP = "operator.kyma-project.io"
-_PASSED_ON = ("kubeconfig", "context", "namespace", "user")
+_CONTROL_PLANE, _RUNTIME = _SIDES = ("control-plane", "runtime")
+_PASSED_ON = ("kubeconfig", *OF_ONE_CONTEXT)
 
 
-class Reviewer(Protocol):
+class Reviewer(KnownUser, Protocol):
     """The cluster that answers what a user may."""
 
     def permits(self, request: GrantedRequest, namespace: str = "") -> bool: ...
@@ -58,8 +59,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "arguments ARGUMENT", "arguments of that command", nargs="*")
     add_option(parser, "--options TEXT", "options of that command, e.g. --options '--chart ./keda'", default="")
     add_option(parser, "--secrets", "include the list of Secrets, which catalog needs for charts only")
+    text = "with --remote: only what is missing on this cluster, e.g. for its administrator"
+    add_option(parser, "--on", text, choices=_SIDES, default="")
     add_output(parser, FORMATS)
-    add_cluster_options(parser)
+    add_clusters(parser)
 
 
 class Findings(Struct, frozen=True):
@@ -68,6 +71,7 @@ class Findings(Struct, frozen=True):
     optional        what the action can do without: parts of its plan are then unknown
     new_namespaces  namespaces of the Roles that do not exist yet
     unknown         why more may be missing, "" for nothing
+    side            which cluster of a runtime it is about, "" for the only one; `cluster` is its name
     """
 
     user: str
@@ -77,6 +81,12 @@ class Findings(Struct, frozen=True):
     optional: tuple[ScopedRequest, ...] = ()
     new_namespaces: tuple[str, ...] = ()
     unknown: str = ""
+    side: str = ""
+    cluster: str = ""
+
+    @property
+    def where(self) -> str:
+        return f" on the {self.side.replace('-', ' ')} {self.cluster}" if self.side else ""
 
     @property
     def manifests(self) -> list[dict[str, Any]]:
@@ -90,36 +100,70 @@ def run(args: argparse.Namespace) -> int:
         raise UnknownNameError.near("action", args.action, ACTIONS, hint=f"valid: {', '.join(ACTIONS)}")
     if args.action == CATALOG and args.arguments:
         raise UsageError("catalog takes no arguments", hint="run `kymatui rights`")
-    findings = _find(args)
-    if args.output in ("json", "yaml"):
-        _print_manifests(findings, args.output)
+    if args.on and not is_remote(args):
+        raise UsageError("--on needs --remote", hint="without a control plane there is one cluster")
+    findings = [side for side in _find(args) if args.on in ("", side.side)]
+    if args.output == "json":
+        print_text(document(_json(findings), args.output))
+    elif args.output == "yaml":
+        for side in findings:
+            _print_manifests(side)
     else:
-        print_text(_text(findings, args.output))
-    return RefusedError.exit_code if findings.missing else KymatuiError.exit_code if findings.unknown else 0
+        print_text("\n\n".join(_text(side, args.output) for side in findings))
+    missing, unknown = any(side.missing for side in findings), any(side.unknown for side in findings)
+    return RefusedError.exit_code if missing else KymatuiError.exit_code if unknown else 0
 
 
-def _find(args: argparse.Namespace) -> Findings:
+def _find(args: argparse.Namespace) -> list[Findings]:
+    """Return what is missing on the cluster; with --remote on the control plane, then on the runtime."""
     from kymatui.sessions.cluster.cluster_access import open_cluster
 
-    options, settings = session_options_of(args)
-    reader = replace(options, access=replace(options.access, impersonated="", groups=(), uid=""))
-    subject = open_cluster(options)
-    with contextlib.closing(open_configured_session(reader, settings, once=True)) as session:
+    own = argparse.Namespace(**{**vars(args), "as_user": None, "as_group": None, "as_uid": None})
+    subject = open_cluster(remote_options_of(args)[0].control)
+    try:
+        opened = open_chosen(own, elsewhere=True, once=True)
+    except ForbiddenError as error:  # the runtime is not found
+        needs = _list_needs(f"kymas.{_GROUP}")
+        return [_findings(args, (PermissionRecord(), str(error)), subject, subject, needs, _CONTROL_PLANE)]
+    with contextlib.closing(opened) as session:
         session.start(lambda: None)
         record, unknown = _plan(args)
-        session.wait_complete(_LISTED)
-        cluster, plurals = session.cluster, record.plurals
+        try:
+            session.wait_complete(_LISTED)
+        except KymatuiError as error:
+            if session.kyma is None:
+                raise
+            unknown = unknown or str(error)
+        if session.kyma is None:
+            return [_findings(args, (record, unknown), session.cluster, subject, _own_needs(args, session))]
+        needs = _control_plane_needs(args, session.kyma[0])
+        findings = [_findings(args, (record, unknown), session.home, subject, needs, _CONTROL_PLANE)]
+        if session.is_connected:
+            cluster, needs = session.cluster, _own_needs(args, session)
+            findings.append(_findings(args, (record, unknown), cluster, cluster, needs, _RUNTIME))
+        return findings
 
-        own = _own_needs(args, session)
-        needed = tuple(dict.fromkeys((*own, *granted_requests(cluster, record.needed, plurals))))
-        optional = tuple(dict.fromkeys(granted_requests(cluster, record.optional, plurals)))
-        missing = _refused(subject, needed)
-        created = _new_namespaces(cluster, missing)
+
+def _findings(
+    args: argparse.Namespace,
+    plan: tuple[PermissionRecord, str],
+    cluster: Cluster,
+    subject: Reviewer,
+    own: Iterable[ScopedRequest],
+    side: str = "",
+) -> Findings:
+    """Return what the user of `subject` lacks on a cluster: of the plan, and of its `own` needs."""
+    recorded = plan[0].of_clusters({cluster.name, *([] if side == _CONTROL_PLANE else [""])})
+    needed, optional = (granted_requests(cluster, permissions, plan[0].plurals) for permissions in recorded)
+    requests = tuple(dict.fromkeys((*own, *needed)))
+    missing = _refused(subject, requests)
+    created = _new_namespaces(cluster, missing)
     if created:  # whoever creates the Roles creates the namespaces
         missing = tuple(scoped for scoped in missing if scoped != ("", _NEW_NAMESPACE))
     user = user_of(subject, args.as_user or "USER")
-    command = " ".join(filter(None, ("kymatui", args.action, *args.arguments, args.options)))
-    return Findings(user, command, len(needed), missing, _refused(subject, optional), created, unknown)
+    words = ("kymatui", args.action, *args.arguments, args.options, args.remote and f"--remote {args.remote}")
+    command, unseen = " ".join(filter(None, words)), _refused(subject, tuple(dict.fromkeys(optional)))
+    return Findings(user, command, len(requests), missing, unseen, created, plan[1], side, cluster.name)
 
 
 _NEW_NAMESPACE = GrantedRequest("", "namespaces", "create")
@@ -150,7 +194,7 @@ def _plan(args: argparse.Namespace) -> tuple[PermissionRecord, str]:
         return record, unknown
     words = [args.action, *args.arguments, *shlex.split(args.options), "--dry-run"]
     for name in _PASSED_ON:
-        words += [f"--{name}", getattr(args, name)] if getattr(args, name, None) else []
+        words += [f"--{name.replace('_', '-')}", getattr(args, name)] if getattr(args, name, None) else []
     words += [word for source in args.catalog or () for word in ("--catalog", source)]
     parsed = build_parser(words).parse_args(words)
     with recorded_permissions() as record, _silence():
@@ -169,7 +213,16 @@ def _silence() -> Iterator[None]:
         yield
 
 
-def _own_needs(args: argparse.Namespace, session: CatalogSession) -> Iterator[ScopedRequest]:
+def _control_plane_needs(args: argparse.Namespace, namespace: str) -> Iterator[ScopedRequest]:
+    """Yield what finding a runtime, reading its objects and its access Secret needs."""
+    yield from _list_needs(f"kymas.{_GROUP}", namespace if "/" in (args.remote or "") else "")
+    for plural in ("moduletemplates", "modulereleasemetas", "manifests"):
+        yield from _list_needs(f"{plural}.{_GROUP}", namespace)
+    if not (args.skr_kubeconfig or args.skr_context):
+        yield from _list_needs("secrets", namespace)
+
+
+def _own_needs(args: argparse.Namespace, session: CatalogSession | PairSession) -> Iterator[ScopedRequest]:
     """Yield what an action needs beside its plan."""
     needs, kymas = ACTIONS[args.action], [read_ref(raw) for raw in session.kymas]
     namespace = kymas[0].namespace if kymas else _KYMA_NAMESPACE
@@ -177,7 +230,7 @@ def _own_needs(args: argparse.Namespace, session: CatalogSession) -> Iterator[Sc
         feeds = {name: feed.state for name, feed in session.feeds.items()}
         yield from _catalog_needs((name for name in feeds if feeds[name] is not FeedState.ABSENT), secrets=args.secrets)
     for plural in needs.lists:
-        yield from ((namespace, GrantedRequest(_GROUP, plural, verb)) for verb in LIST_VERBS)
+        yield from _list_needs(f"{plural}.{_GROUP}", namespace)
     for feed in needs.cluster_lists:
         yield from _list_needs(feed)
     if needs.edits_kyma:
@@ -188,14 +241,14 @@ def _own_needs(args: argparse.Namespace, session: CatalogSession) -> Iterator[Sc
         yield from _module_needs(args, session)
 
 
-def _module_needs(args: argparse.Namespace, session: CatalogSession) -> Iterator[ScopedRequest]:
+def _module_needs(args: argparse.Namespace, session: CatalogSession | PairSession) -> Iterator[ScopedRequest]:
     """Yield what an action needs of the objects of one module: its CRs, or the Pods of its manager."""
     snapshot = session.snapshot()
     row = row_of(build_catalog(snapshot, snapshot.taken_at), args.arguments[0] if args.arguments else "")
     if ACTIONS[args.action].reads_logs:
         namespace = row.manager.namespace if row.manager is not None else ""
-        for group, plural in (("", "pods"), ("apps", "replicasets")):
-            yield from ((namespace, GrantedRequest(group, plural, verb)) for verb in LIST_VERBS)
+        for plural in ("pods", "replicasets.apps"):
+            yield from _list_needs(plural, namespace)
         yield namespace, GrantedRequest("", "pods/log", "get")
         return
     refs = [read_ref(row.new_cr)] if row.new_cr is not None else [checked.resource for checked in row.checked]
@@ -215,10 +268,10 @@ def _catalog_needs(feeds: Iterable[str], *, secrets: bool) -> Iterator[ScopedReq
         yield from _list_needs(feed)
 
 
-def _list_needs(feed: str) -> Iterator[ScopedRequest]:
-    """Yield the requests of a list in the whole cluster, by its name."""
+def _list_needs(feed: str, namespace: str = "") -> Iterator[ScopedRequest]:
+    """Yield the requests of a list, by its name."""
     plural, _, group = feed.partition(".")
-    yield from (("", GrantedRequest(group, plural, verb)) for verb in LIST_VERBS)
+    yield from ((namespace, GrantedRequest(group, plural, verb)) for verb in LIST_VERBS)
 
 
 # printing
@@ -228,10 +281,12 @@ def _text(findings: Findings, form: str) -> str:
     draw = markdown if form == "md" else table
     parts = []
     if not findings.missing:
-        parts.append(f"{findings.user} has the {format_count(findings.needed, 'permission')} of `{findings.command}`")
+        count = format_count(findings.needed, "permission")
+        parts.append(f"{findings.user} has the {count} of `{findings.command}`{findings.where}")
     else:
         count = format_count(len(findings.missing), "permission")
-        parts += [f"{findings.user} lacks {count} of `{findings.command}`:", draw(_HEADER, _rows(findings.missing))]
+        heading = f"{findings.user} lacks {count} of `{findings.command}`{findings.where}:"
+        parts += [heading, draw(_HEADER, _rows(findings.missing))]
     if findings.optional:
         parts += ["Without these, parts of the plan are unknown:", draw(_HEADER, _rows(findings.optional))]
     if findings.unknown:
@@ -260,28 +315,34 @@ def _resource(rule: dict[str, list[str]], kind: str) -> str:
     return f"{plain} {', '.join(names)}" if names else plain
 
 
-def _print_manifests(findings: Findings, form: str) -> None:
-    if form == "json":
-        body = {
-            "user": findings.user,
-            "command": findings.command,
-            "allowed": not findings.missing and not findings.unknown,
-            "missing": [_request_json(*scoped) for scoped in findings.missing],
-            "optional": [_request_json(*scoped) for scoped in findings.optional],
-            "unknown": findings.unknown or None,
-            "manifests": findings.manifests,
-        }
-        print_text(document(body, form))
-        return
-    heading = [f"# Lets {findings.user} run `{findings.command}`."]
+def _json(findings: Sequence[Findings]) -> dict[str, Any]:
+    """Return the document of a cluster, with --remote one with those of both."""
+    if findings[0].side:
+        sides = [{"side": side.side, "cluster": side.cluster, **_side_json(side)} for side in findings]
+        return {"command": findings[0].command, "allowed": all(side["allowed"] for side in sides), "clusters": sides}
+    return _side_json(findings[0])
+
+
+def _side_json(findings: Findings) -> dict[str, Any]:
+    return {
+        "user": findings.user,
+        "command": findings.command,
+        "allowed": not findings.missing and not findings.unknown,
+        "missing": [_request_json(*scoped) for scoped in findings.missing],
+        "optional": [_request_json(*scoped) for scoped in findings.optional],
+        "unknown": findings.unknown or None,
+        "manifests": findings.manifests,
+    }
+
+
+def _print_manifests(findings: Findings) -> None:
+    heading = [f"# Lets {findings.user} run `{findings.command}`{findings.where}."]
     if not findings.missing:
-        heading = [f"# {findings.user} has every known permission of `{findings.command}`."]
+        heading = [f"# {findings.user} has every known permission of `{findings.command}`{findings.where}."]
     if findings.unknown:
         heading.append(f"# More may be missing: {findings.unknown}.")
-    manifests: Sequence[dict[str, Any]] = findings.manifests
-    documents = "---\n".join(map(dump_yaml, manifests)).rstrip("\n")
     print_text("\n".join(map(sanitize, (*heading,))))
-    if documents:
+    if documents := "---\n".join(map(dump_yaml, findings.manifests)).rstrip("\n"):
         print_text(documents)
 
 

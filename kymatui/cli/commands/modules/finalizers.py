@@ -21,6 +21,7 @@ from kymatui.cli.output.plan_changes import plan_text
 from kymatui.cli.output.printing import print_line, print_text, wrapped
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.plans.plan_preview import summarize_actions
+from kymatui.engine.cluster.request_scope import optional_requests
 from kymatui.errors import UnknownNameError, UsageError, did_you_mean, nearest_names
 from kymatui.lists.columns import Cell, ListColumn
 
@@ -37,6 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_option(group, "--object [NS/]NAME", "full name of the object; KIND:[NS/]NAME if the name is not unique")
     add_option(group, "--remove FINALIZER", "finalizer to remove")
+    add_option(group, "--dry-run", "print what would be removed, change nothing")
     add_option(group, "--typed [NS/]NAME", "name of the object again, to confirm without a terminal")
     add_list_output(parser)
     add_list_timeout(parser)
@@ -45,7 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from kymatui.actions.finalizers import blocked_objects, remove_finalizer, require_runtime
+    from kymatui.actions.finalizers import blocked_objects, remove_finalizer, require_right, require_runtime
     from kymatui.sessions.deletions import deletions_of
 
     if bool(args.object) != bool(args.remove):
@@ -55,7 +57,8 @@ def run(args: argparse.Namespace) -> int:
         deletions = deletions_of(context.session, context.cluster)
 
         def blocked() -> tuple[DeletionState, tuple[BlockedObject, ...]]:
-            state = deletions.read_state(args.name, context.namespace)
+            with optional_requests():  # the kind of the object that is chosen is enough
+                state = deletions.read_state(args.name, context.namespace)
             context.require_module(state)
             require_runtime(context.catalog, state)
             return state, blocked_objects(state, context.cluster, deletions.manifests_on)
@@ -76,25 +79,23 @@ def run(args: argparse.Namespace) -> int:
         print_text(
             plan_text(context.target, summary, wrapped(_warning(blocked_object, args.remove)), "table"), sys.stderr
         )
-        name = args.typed
-        if name is None:
-            name = confirm_by_typing(
-                context.target,
-                f"Remove {args.remove} from {blocked_object.ref}",
-                blocked_object.typed,
-                f"--typed {blocked_object.typed}",
-            )
-        title = f"remove {args.remove} from {blocked_object.ref}"
-        with recorded_job(args, job_cluster(context.session), "finalizers", [args.name], title) as (job, _):
-            is_gone = remove_finalizer(blocked_object, args.remove, name, job.journal)
+        require_right(blocked_object, args.name, args.remove)
+        outcome, is_gone, typed = "planned", False, blocked_object.typed
+        if not args.dry_run:
+            title, name = f"remove {args.remove} from {blocked_object.ref}", args.typed
+            if name is None:
+                name = confirm_by_typing(context.target, f"R{title[1:]}", typed, f"--typed {typed}")
+            with recorded_job(args, job_cluster(context.session), "finalizers", [args.name], title) as (job, _):
+                is_gone = remove_finalizer(blocked_object, args.remove, name, job.journal)
+            outcome = "done"
         target = context.target.document
     if args.output == "name":
-        print_line(blocked_object.typed)
-    elif is_table(args.output):
-        print_line(f"{blocked_object.ref} {'deleted' if is_gone else 'still has other finalizers'}")
-    else:
+        print_line(typed)
+    elif not is_table(args.output):
         removed = {"name": args.name, "object": str(blocked_object.ref), "finalizer": args.remove, "gone": is_gone}
-        print_text(render_document({"target": target, **removed, "outcome": "done"}, args.output))
+        print_text(render_document({"target": target, **removed, "outcome": outcome}, args.output))
+    elif not args.dry_run:
+        print_line(f"{blocked_object.ref} {'deleted' if is_gone else 'still has other finalizers'}")
     return 0
 
 

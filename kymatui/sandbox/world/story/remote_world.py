@@ -55,7 +55,8 @@ def populate_remote(
             _prepare_runtime(entry, name)
             world_population.create(client, KYMAS, _control_kyma(name), CONTROL)
             world_population.create(client, "secrets", sample_fleet.access_secret(name, entry.kubeconfig), CONTROL)
-            tell_situations(story, entry.controllers.context, (control.context, (CONTROL, name)))
+        contexts = ((entry.controllers.context, control.context, (CONTROL, name)) for name, entry in runtimes.items())
+        tell_situations(story, *contexts)
         if overseen:
             add_control_plane_objects(
                 client, CONTROL, [hosted.controllers.context.client for hosted in runtimes.values()]

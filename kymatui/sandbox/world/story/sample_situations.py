@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -31,6 +31,7 @@ LOOK_SECONDS = 0.2
 FIRST_LOOK_SECONDS = 0.025
 """The first pause between two checks, doubled up to `LOOK_SECONDS`: until the first step, nothing is on the screen."""
 PATIENCE_SECONDS = 120.0
+"""Without any step; fifty clusters take longer for all steps."""
 
 
 class StoryStep(Struct, frozen=True, dict=True):
@@ -60,8 +61,11 @@ class Story:
         self._ends.append([step])
 
     def begin(self) -> None:
-        self._end = self._clock.now() + PATIENCE_SECONDS
+        self._wait()
         self._poll()
+
+    def _wait(self) -> None:
+        self._end = self._clock.now() + PATIENCE_SECONDS
 
     def stop(self) -> None:
         if self._timer is not None:
@@ -97,8 +101,7 @@ class Story:
         self._timer = self._clock.call_later(self._pause, self._poll)
         self._pause = min(2 * self._pause, LOOK_SECONDS)
 
-    @staticmethod
-    def _advance(steps: list[StoryStep]) -> None:
+    def _advance(self, steps: list[StoryStep]) -> None:
         while steps and steps[0].when():
             try:
                 steps[0].do()
@@ -106,6 +109,7 @@ class Story:
                 log.debug("%s: %s", steps[0].name, error)
                 return
             steps.pop(0)
+            self._wait()
 
 
 SYSTEM = "kyma-system"
@@ -113,15 +117,19 @@ Kyma = tuple[str, str]
 DEFAULT: Kyma = (SYSTEM, "default")
 
 
-def tell_situations(
-    story: Story, context: ControllerContext, control: tuple[ControllerContext, Kyma] | None = None
-) -> None:
-    """Add all chapters. `control` is the control plane and its Kyma, if that is another cluster."""
-    teller = _Teller(context, *(control or (context, DEFAULT)))
+def tell_situations(story: Story, *runtimes: tuple[ControllerContext, ControllerContext, Kyma]) -> None:
+    """Add all chapters; each runtime has its own context, that of its control plane, and its Kyma there."""
+    tellers = [_Teller(*runtime) for runtime in runtimes]
+    for teller in tellers:
+        _add_chapters(story, teller)
+    if tellers:  # the release is in the catalog, which all of them share
+        story.add(*_waiting_for_a_window(tellers, "nats", "1.1.0", "1.2.0"))
+
+
+def _add_chapters(story: Story, teller: _Teller) -> None:
     story.add(*teller.behind("keda", "1.4.0"))
     story.add(*teller.ahead("application-connector", "1.1.7"))
     story.add(*teller.held_back("telemetry"))
-    story.add(*teller.waiting_for_a_window("nats", "1.1.0", "1.2.0"))
     story.add(*teller.deleting("api-gateway"))
     story.add(*teller.unmanaged("cloud-manager"))
     story.add(*teller.used("serverless"))
@@ -149,7 +157,7 @@ class _Teller:
         status: Obj = next((m for m in modules if m["name"] == name), {})
         return status
 
-    def _is(self, name: str, *states: str, version: str = "") -> bool:
+    def is_in(self, name: str, *states: str, version: str = "") -> bool:
         status = self._status(name)
         return status.get("state") in states and version in ("", status.get("version"))
 
@@ -181,7 +189,7 @@ class _Teller:
         resource = "statefulsets.apps" if module.stateful else "deployments.apps"
         self._client.patch(resource, module.manager_name, patch, namespace=module.namespace, type="json")
 
-    def _release(self, name: str, version: str) -> None:
+    def release(self, name: str, version: str) -> None:
         """Set the version of a module's regular channel."""
         meta = self._control_observer.get(RELEASES, (self._kyma[0], name))
         if meta is None:
@@ -223,7 +231,7 @@ class _Teller:
         module = module_named(name)
 
         def ready() -> bool:
-            return self._is(name, "Ready") and self._is_working(module)
+            return self.is_in(name, "Ready") and self._is_working(module)
 
         def pause() -> None:
             manifest = self._status(name)["manifest"]["metadata"]
@@ -237,20 +245,9 @@ class _Teller:
         """Move from the fast channel back to regular, which has a lower version."""
 
         def ready() -> bool:
-            return self._is(name, "Ready")
+            return self.is_in(name, "Ready")
 
         return [StoryStep(f"{name} is newer than its channel", ready, lambda: self._edit_module(name, channel=None))]
-
-    def waiting_for_a_window(self, name: str, old: str, new: str) -> list[StoryStep]:
-        """Install the old version; the new one requires a downtime."""
-
-        def ready() -> bool:
-            return self._is(name, "Ready", version=old)
-
-        return [
-            StoryStep(f"{name} is released at {old}", lambda: True, lambda: self._release(name, old)),
-            StoryStep(f"{name} awaits a maintenance window", ready, lambda: self._release(name, new)),
-        ]
 
     def deleting(self, name: str) -> list[StoryStep]:
         """Remove the module from the Kyma while two users still have its objects."""
@@ -262,7 +259,7 @@ class _Teller:
                 self._user_object(module, host, namespace, rule)
 
         def ready() -> bool:
-            return self._is(name, "Ready") and self._is_working(module)
+            return self.is_in(name, "Ready") and self._is_working(module)
 
         return [
             StoryStep(f"{name} is used", ready, use),
@@ -271,7 +268,7 @@ class _Teller:
 
     def unmanaged(self, name: str) -> list[StoryStep]:
         def ready() -> bool:
-            return self._is(name, "Ready")
+            return self.is_in(name, "Ready")
 
         return [StoryStep(f"{name} is unmanaged", ready, lambda: self._edit_module(name, managed=False))]
 
@@ -379,3 +376,15 @@ def _is_final(resource: Obj) -> bool:
     status = resource.get("status") or {}
     state = status.get("state") or status.get("phase") or ""
     return state not in ("", "Processing", "Pending")
+
+
+def _waiting_for_a_window(tellers: Sequence[_Teller], name: str, old: str, new: str) -> list[StoryStep]:
+    """Install the old version everywhere; the new one requires a downtime."""
+
+    def ready() -> bool:
+        return all(teller.is_in(name, "Ready", version=old) for teller in tellers)
+
+    return [
+        StoryStep(f"{name} is released at {old}", lambda: True, lambda: tellers[0].release(name, old)),
+        StoryStep(f"{name} awaits a maintenance window", ready, lambda: tellers[0].release(name, new)),
+    ]

@@ -35,7 +35,7 @@ from kymatui.sandbox.world.modules.module_announcement import (
 from kymatui.sandbox.world.modules.module_packages import PackedModule, pack
 from kymatui.sandbox.world.modules.sample_module import ModuleStyle
 from kymatui.sandbox.world.modules.sample_modules import MODULES
-from kymatui.sandbox.world.story.sample_situations import Story, StoryStep, tell_situations
+from kymatui.sandbox.world.story.sample_situations import DEFAULT, Story, StoryStep, tell_situations
 
 SYSTEM = "kyma-system"
 PACKED = Mapping[str, Mapping[str, PackedModule]]
@@ -107,7 +107,7 @@ def populate(controllers: ControllerManager, registry: SandboxRegistry) -> Sampl
         LifecycleManager(controllers, registry.store, SYSTEM)
         create(client, KYMAS, kyma(), SYSTEM)
         create(client, "watchers.operator.kyma-project.io", watcher(), SYSTEM)
-        tell_situations(story, controllers.context)
+        tell_situations(story, (controllers.context, controllers.context, DEFAULT))
 
     story.add(StoryStep("CRDs established", lambda: are_established(observer), fill))
     story.begin()
