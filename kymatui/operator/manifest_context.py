@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from kymatui.domain.plans.cluster_target import ClusterTarget
 from kymatui.engine.sources.render_target import manifest_targets
 from kymatui.sessions.cluster.session_options import SessionOptions
 from kymatui.sessions.fetching import FetchOptions, open_fetcher
 
 if TYPE_CHECKING:
-    from kymatui.domain.plans.cluster_target import ClusterTarget
     from kymatui.operator.manifests.standalone_context import StandaloneContext
     from kymatui.sessions.control_plane.runtime_guards import RuntimeGuards
 

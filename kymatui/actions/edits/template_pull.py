@@ -7,7 +7,7 @@ run_batch(items, ObjectEditing(cluster), renderer)
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kymatui.actions.edits.object_edit import ObjectItem, editable_fields, object_item, plan_object
 from kymatui.actions.modules.install_plan import refuse_template_namespace, template_copy
@@ -16,10 +16,8 @@ from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
 from kymatui.domain.kyma.template_index import TemplateIndex, index_templates
 from kymatui.domain.plans.direct_install import choose_template
 from kymatui.domain.snapshot.snapshots import CATALOG_FEED, Snapshot
+from kymatui.engine.cluster.ports import Cluster
 from kymatui.errors import KymatuiError, NotFoundError, UnknownNameError, UsageError
-
-if TYPE_CHECKING:
-    from kymatui.engine.cluster.ports import Cluster
 
 
 def outside_templates(snapshot: Snapshot) -> TemplateIndex:

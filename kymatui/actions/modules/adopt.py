@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
 from kymatui.actions.modules.module_sources import catalog_bundle
+from kymatui.domain.catalog.rows import Catalog, ModuleRow
 from kymatui.domain.kubernetes.managed_fields import content_writers
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
+from kymatui.domain.kyma.template_index import TemplateIndex
 from kymatui.domain.kyma.versions import newest_above
 from kymatui.domain.ownership import DASHBOARD_MANAGER, KYMA_CLI_MANAGER
 from kymatui.domain.plans.direct_install import adoptable_row, choose_template
 from kymatui.errors import KymatuiError, RefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kymatui.domain.catalog.rows import Catalog, ModuleRow
-    from kymatui.domain.kyma.template_index import TemplateIndex
     from kymatui.engine.cluster.ports import Blobs, Cluster
     from kymatui.engine.plans.plan import Intent
 

@@ -6,19 +6,17 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from kymatui.actions.edits.object_edit import require_right
+from kymatui.actions.edits.object_edit import ObjectEdit, ObjectItem, require_right
 from kymatui.cli.output.batch_view import BatchQuestion, BatchView, reached_outcome
 from kymatui.cli.output.plan_changes import fields_json, from_to
 from kymatui.cli.output.printing import markdown, paragraph, table
 from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.plans.cluster_target import ClusterTarget
 from kymatui.domain.plans.plan_preview import summarize_actions
 from kymatui.domain.rights import role_hint
+from kymatui.engine.cluster.ports import Cluster, Object
 
 if TYPE_CHECKING:
-    from kymatui.actions.edits.object_edit import ObjectEdit, ObjectItem
-    from kymatui.domain.plans.cluster_target import ClusterTarget
-    from kymatui.engine.cluster.ports import Cluster, Object
-
     _View = BatchView[ObjectEdit, Object]
 else:
     _View = BatchView

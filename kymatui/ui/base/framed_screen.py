@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
-from kymatui.ui.base.screen_app import ScreenPart
+from kymatui.ui.base.screen_app import ScreenApp, ScreenPart
 from kymatui.ui.base.screen_keys import DisabledKeysScreen, key_help, why_no_step
 from kymatui.ui.navigation.command_table import (
     ScreenCommand,
@@ -30,7 +30,6 @@ from kymatui.ui.widgets.top_line import FrameFacts, TopLine
 if TYPE_CHECKING:
     from textual.screen import Screen
 
-    from kymatui.ui.base.screen_app import ScreenApp
     from kymatui.ui.widgets.prompt import Mode, Prompt
 
 

@@ -21,7 +21,7 @@ from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewAnswer, PreviewVerdict
 from kymatui.errors import KymatuiError
 from kymatui.ui.base.first_paint import FirstPaintModal
-from kymatui.ui.base.screen_app import ScreenPart
+from kymatui.ui.base.screen_app import ScreenApp, ScreenPart
 from kymatui.ui.base.screen_keys import DisabledKeysScreen, action_of
 from kymatui.ui.connection.remote_reading import read_remote
 from kymatui.ui.dialogs.choice_dialog import ConfirmScreen
@@ -34,7 +34,6 @@ from kymatui.ui.widgets.status_line import KeyBar, TargetLine
 
 if TYPE_CHECKING:
     from kymatui.domain.plans.cluster_target import ClusterTarget
-    from kymatui.ui.base.screen_app import ScreenApp
 
 _CHECK_SECONDS = 0.5  # seconds between two checks of whether the plan is still valid
 

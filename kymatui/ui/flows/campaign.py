@@ -53,13 +53,13 @@ from kymatui.sessions.install_port import SessionInstallPort
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
 from kymatui.ui.flows.batch_job import ScreenRenderer
+from kymatui.ui.flows.flow_app import FleetFlowApp
 from kymatui.ui.presenters.fleet.campaign_preview import campaign_title, format_campaign_end, preview_campaign
 from kymatui.ui.presenters.plans.kyma_edit_preview import edit_title
 from kymatui.ui.viewmodels.display_text import ChoiceOption, Question
 
 if TYPE_CHECKING:
     from kymatui.ui.connection.fleet_view import FleetSource
-    from kymatui.ui.flows.flow_app import FleetFlowApp
 
 FLEET_JOB_KEY = "fleet"
 _OWN = "the Kyma's own"

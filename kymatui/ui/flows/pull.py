@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from kymatui.actions.edits.template_pull import outside_templates, plan_pulls
 from kymatui.actions.modules.install_plan import template_namespaces
@@ -17,11 +16,9 @@ from kymatui.errors import RefusedError
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
 from kymatui.ui.flows.batch_job import with_durations
+from kymatui.ui.flows.flow_app import FlowApp
 from kymatui.ui.flows.object_edit import outdated_edit, preview_object_edit, start_object_job
 from kymatui.ui.viewmodels.display_text import ChoiceOption, Question
-
-if TYPE_CHECKING:
-    from kymatui.ui.flows.flow_app import FlowApp
 
 
 def why_not_pullable(app: FlowApp, names: Sequence[str]) -> str:

@@ -108,19 +108,8 @@ async def resume_record(app: FlowApp, record: JobRecord) -> None:
 
 _INSTALL_OPTIONS = frozenset(
     {
-        *(
-            "file",
-            "kustomize",
-            "chart",
-            "repo",
-            "version",
-            "namespace",
-            "policy",
-            "template",
-            VALUES_LEFT_OUT,
-            "values",
-        ),
-        *("all", "direct", "allow_downgrade", "force", "override_gitops"),
+        *("file", "kustomize", "chart", "repo", "version", "namespace", "policy", VALUES_LEFT_OUT, "values"),
+        *("template", "all", "direct", "allow_downgrade", "force", "override_gitops"),
     }
 )
 """Options that the screen reads, always has, or asks for; with others the terminal continues."""

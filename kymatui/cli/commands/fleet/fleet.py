@@ -22,6 +22,7 @@ from kymatui.cli.output.listing import Listing, ListPrinter
 from kymatui.cli.output.printing import print_line
 from kymatui.domain.catalog.catalog_json import unknown_json
 from kymatui.domain.fleet.clusters import FleetCluster, InstalledVersions, installed_versions
+from kymatui.domain.fleet.fleet_tracker import FleetSnapshot
 from kymatui.domain.fleet.pending_actions import pending_actions
 from kymatui.domain.fleet.runtimes import GROUPS, Fleet, Runtime, VersionCounts, group_name, version_matrix, worst_first
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
@@ -45,7 +46,6 @@ from kymatui.lists.fleet import (
 from kymatui.lists.waits import WAIT_COLUMNS, WaitEntry
 
 if TYPE_CHECKING:
-    from kymatui.domain.fleet.fleet_tracker import FleetSnapshot
     from kymatui.sessions.cluster.session_options import SessionOptions
 
 

@@ -30,13 +30,12 @@ from kymatui.domain.rights import ACTIONS, CATALOG, LIST_VERBS, GrantedRequest, 
 from kymatui.domain.snapshot.cluster_index import KYMA_FEED, RELEASE_FEED
 from kymatui.domain.snapshot.snapshots import CATALOG_FEED, FeedState, is_namespaced_feed
 from kymatui.engine.cluster.concurrency import run_for_each
-from kymatui.engine.cluster.ports import NAMESPACE
+from kymatui.engine.cluster.ports import NAMESPACE, Cluster
 from kymatui.engine.cluster.request_scope import PermissionRecord, recorded_permissions
 from kymatui.engine.cluster.yaml_output import dump_yaml
 from kymatui.errors import ClusterError, ForbiddenError, KymatuiError, RefusedError, UnknownNameError, UsageError
 
 if TYPE_CHECKING:
-    from kymatui.engine.cluster.ports import Cluster
     from kymatui.sessions.cluster.catalog_session import CatalogSession
     from kymatui.sessions.control_plane.pair_session import PairSession
 

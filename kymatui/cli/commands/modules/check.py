@@ -27,6 +27,7 @@ from kymatui.domain.installed import SourceKind, install_command, is_deleted_els
 from kymatui.domain.inventories import Inventory, InventoryState
 from kymatui.domain.kyma.versions import same_version
 from kymatui.domain.modules.presence import UNFINISHED
+from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.inventory.release_store import ReleaseStore
 from kymatui.engine.plans.plan import Intent
 from kymatui.engine.sources.chart_lookup import ChartLocation, chart_location
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from kymatui.actions.modules.module_sources import ModuleSource
     from kymatui.domain.catalog.rows import ModuleRow
     from kymatui.engine.apply.drift_check import DriftedField, DriftReport, ObjectDrift
-    from kymatui.engine.bundles.bundle import Bundle
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

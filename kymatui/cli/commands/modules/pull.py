@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from kymatui.actions.edits.object_edit import ObjectEditing
+from kymatui.actions.edits.object_edit import ObjectEditing, ObjectItem
 from kymatui.actions.edits.template_pull import plan_pulls
 from kymatui.cli.cluster_options import add_option, add_output
 from kymatui.cli.options.batch_renderers import run_in_session
@@ -16,9 +16,6 @@ from kymatui.cli.output.batch_view import BatchQuestion
 from kymatui.cli.output.object_edits import ObjectEditView
 from kymatui.domain.kyma.module_templates import ModuleTemplate, read_template
 from kymatui.errors import UsageError
-
-if TYPE_CHECKING:
-    from kymatui.actions.edits.object_edit import ObjectItem
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
