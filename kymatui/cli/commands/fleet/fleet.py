@@ -9,6 +9,7 @@ import argparse
 import os
 import time
 from collections.abc import Iterator, Sequence
+from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -49,19 +50,26 @@ if TYPE_CHECKING:
     from kymatui.sessions.cluster.session_options import SessionOptions
 
 
-class FleetCommand(Struct, frozen=True):
-    """`fleet` lists runtimes, `matrix` counts versions of modules over them, `waits` lists modules that wait."""
+class FleetListing(Enum):
+    """What a command lists of a fleet: its runtimes, counts of module versions, or the modules that wait."""
 
-    matrix: bool = False
-    waits: bool = False
+    RUNTIMES = auto()
+    MATRIX = auto()
+    WAITS = auto()
+
+
+class FleetCommand(Struct, frozen=True):
+    """`fleet`, `matrix` or `waits`: one view of the runtimes that the same filters choose."""
+
+    view: FleetListing
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         add_list_output(parser)
         add_list_timeout(parser)
         add_fleet_filters(parser)
-        if self.matrix:
+        if self.view is FleetListing.MATRIX:
             add_option(parser, "modules MODULE", "only these modules (default: all)", nargs="*")
-        elif not self.waits:
+        elif self.view is FleetListing.RUNTIMES:
             add_option(
                 parser,
                 "what",
@@ -72,7 +80,7 @@ class FleetCommand(Struct, frozen=True):
             add_option(parser, "file FILE", "with export: FILE.json or FILE.json.gz", nargs="?")
             add_option(parser, "--hash-ids", "with export: replace names and IDs of runtimes by hashes")
             add_option(parser, "--group", "count runtimes instead of listing them", choices=GROUPS)
-        if not self.waits:
+        if self.view is not FleetListing.WAITS:
             add_contexts(parser, "list the clusters of these contexts of the kubeconfig, without a control plane")
         add_cluster_options(parser)
         add_remote_options(parser)
@@ -84,20 +92,20 @@ class FleetCommand(Struct, frozen=True):
             return self._run_contexts(args)
 
         control = remote_options_of(args)[0].control
-        if not (self.matrix or self.waits) and args.what:
+        if self.view is FleetListing.RUNTIMES and args.what:
             return _export(args, control)
         printer = ListPrinter(args)
         for cluster, fleet, notes in read_again(args, lambda: read_selected_fleet(control, args.selector)):
             require_drift(fleet, args)
             chosen = choose(fleet, control, args)
-            if self.waits:
+            if self.view is FleetListing.WAITS:
                 from kymatui.sessions.control_plane.fleet_lists import fleet_picture
 
                 printer.note(*notes)
                 printer.show(_waits(fleet_picture(control, cluster, fleet, chosen)))
                 continue
             printer.note(*notes, *(f"{item.ref} is malformed: {item.reason}" for item in fleet.malformed))
-            if self.matrix:
+            if self.view is FleetListing.MATRIX:
                 rows = version_matrix(chosen)
                 missing = {*args.modules} - {row.module for row in rows}
                 require_in_fleet(control, sorted(missing), ())
@@ -123,7 +131,7 @@ class FleetCommand(Struct, frozen=True):
             require_states(args.state or (), Fleet(tuple(runtimes), ()))
             pairs = zip(clusters, runtimes, strict=True)
             chosen = [(cluster, runtime) for cluster, runtime in pairs if is_chosen(runtime, args)]
-            if self.matrix:
+            if self.view is FleetListing.MATRIX:
                 printer.show(_installed_matrix([cluster for cluster, _ in chosen], args.modules))
                 printer.note(*(sanitize(f"{cluster.context} not read: {cluster.reason}") for cluster in unread))
             elif args.group:
@@ -134,7 +142,7 @@ class FleetCommand(Struct, frozen=True):
 
 
 _PARTLY = PartlyDoneError.exit_code
-FLEET, MATRIX, WAITS = FleetCommand(), FleetCommand(matrix=True), FleetCommand(waits=True)
+FLEET, MATRIX, WAITS = map(FleetCommand, FleetListing)
 
 
 def _export(args: argparse.Namespace, control: SessionOptions) -> int:
