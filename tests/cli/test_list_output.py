@@ -37,6 +37,7 @@ LISTS = {
     "audit": ("audit", "SEVERITY"),
     "fleet": ("fleet --context kcp", "RUNTIME"),
     "matrix": ("matrix --context kcp", "MODULE"),
+    "waits": ("waits --context kcp", "RUNTIME"),
     "compare": ("compare skr --context kcp --all", "VERDICT"),
     "sync": ("sync skr --context kcp", "STATUS"),
     "windows": ("windows --context kcp", "RUNTIME"),
