@@ -50,17 +50,17 @@ NEEDLESS = {
 # What modules wait for, pulls and handovers, in the table of commands: 1 KiB.
 # What applies a module from Git, by name: one module and 8 KiB. What a hook created: 1 KiB.
 # The rights of finalizers, and creations among permissions: 1 KiB. Of which cluster a permission is: 1 KiB.
-# Tokens that are used to their end: 1 KiB.
+# Tokens that are used to their end, and an Error that does not count yet: 1 KiB.
 BUDGETS = {  # modules that are not of Python itself, and KiB of our source
     ("--version",): (28, 77),
     ("--help",): (29, 97),
     ("catalog",): (230, 1037),
     ("catalog", "-o", "json"): (230, 1037),
-    ("module", "keda"): (243, 1004),
+    ("module", "keda"): (243, 1005),
     ("checks", "keda"): (248, 1047),
     ("drift",): (230, 1029),
     ("events", "keda"): (233, 1047),
-    ("audit",): (262, 1238),
+    ("audit",): (262, 1239),
 }
 
 

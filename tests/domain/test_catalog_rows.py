@@ -541,6 +541,19 @@ def test_who_disagrees_is_said() -> None:
     assert said in [problem.message for problem in seen.problems]
 
 
+def test_an_error_that_does_not_count_yet_is_not_called_the_worst() -> None:
+    starting = deployment("mod", "1.3.1", age=5) | {"status": {}}
+    found = row(
+        kymas=[managed()],
+        manifests=[manifest("mod", "1.3.1", "Error")],
+        workloads=[starting],
+        resources=[resource("mod", "Processing")],
+    )
+    assert found.disagreement.endswith(
+        "Processing is displayed: an Error of lifecycle-manager counts once the manager has started"
+    )
+
+
 @pytest.mark.parametrize(
     ("feed", "state", "presence"),
     [

@@ -268,8 +268,11 @@ class ModuleRow(Struct, frozen=True):
             return ""
         states = {"Kyma": self.reports.kyma, "Manifest": self.reports.manifest, "module CR": self.reports.resource}
         words = ", ".join(f"the {who} says {word}" for who, word in states.items() if word)
-        is_worst = self.state.value in states.values() and self.state_source is not StateSource.PRESENCE
-        why = "the worst state counts" if is_worst else f"{source_words(self.state_source)} decide"
+        why = "the worst state counts"
+        if self.state.value not in states.values() or self.state_source is StateSource.PRESENCE:
+            why = f"{source_words(self.state_source)} decide"
+        elif self.state is not State.ERROR and State.ERROR in (self.reports.kyma, self.reports.manifest):
+            why = f"an Error of {self.keeper} counts once the manager has started"
         return f"{words}. {self.state} is displayed: {why}"
 
     @property
