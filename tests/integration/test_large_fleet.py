@@ -94,10 +94,13 @@ def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def remote(kubeconfig: Path) -> Iterator[RemoteSession]:
-    with contextlib.closing(RemoteSession(RemoteOptions(SessionOptions(str(kubeconfig))))) as found:
-        found.start(lambda: None)
-        assert found.wait_complete(120)
-        yield found
+    """The session; what an earlier server of this port served is not in its cache."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(kubeconfig.with_name("cache")))
+        with contextlib.closing(RemoteSession(RemoteOptions(SessionOptions(str(kubeconfig))))) as found:
+            found.start(lambda: None)
+            assert found.wait_complete(120)
+            yield found
 
 
 @pytest.fixture(scope="module")
