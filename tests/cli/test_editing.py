@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
+from kymatui.actions.edits.object_edit import editable_fields, plan_object
 from kymatui.adapters.files.object_editor import editor_command
 from kymatui.cli.main import main
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.cluster.ports import Cluster, PatchKind
-from kymatui.errors import ConfigurationError
+from kymatui.engine.cluster.ports import Cluster, PatchKind, Write
+from kymatui.errors import ConfigurationError, ConflictError
 from kymatui.sessions.cluster.cluster_access import open_cluster
 from kymatui.sessions.cluster.session_options import SessionOptions
 from tests.sandboxes.starting import told_sandbox
@@ -310,3 +311,18 @@ def test_a_new_cr_that_the_server_refuses_opens_again(edit: Editing, cluster: Cl
     status, out, _ = edit("transparent-proxy --dry-run", replaced("spec: {}", "specs: {}"), replaced("specs", "spec"))
     assert (status, "1 to create" in out) == (0, True)
     assert "unknown field" in edit.seen[1]
+
+
+def test_a_conflict_of_a_change_is_no_name_that_exists(kubeconfig: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = open_cluster(SessionOptions(str(kubeconfig)))
+    before = cluster.get(SERVERLESS)
+    assert before is not None
+    desired = editable_fields(before)
+    desired["metadata"]["labels"] = {"team": "blue"}
+
+    def refuse(write: Write, **_: Any) -> None:
+        raise ConflictError("the object has been modified", status=409)
+
+    monkeypatch.setattr(cluster, "write", refuse)
+    with pytest.raises(ConflictError, match="has been modified"):
+        plan_object(cluster, before, before, desired)

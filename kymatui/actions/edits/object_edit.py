@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from contextlib import contextmanager
+from typing import Any, Final, TypeGuard
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -108,33 +109,60 @@ def plan_object(
     Name and namespace of the `initial` one may be others then. Raises InvalidError for what the server does not accept,
     such as unknown fields, and RefusedError for what another command does.
     """
-    first = read_ref(initial if before is None else before)
-    is_object = isinstance(desired, dict) and isinstance(desired.get("metadata"), dict)
-    if before is None and not (is_object and read_ref(desired).kind == first.kind):
-        raise InvalidError(f"it must stay a {first.kind.kind} of {first.kind.api_version} with a name", status=422)
-    if not isinstance(desired, dict) or not is_object or (before is not None and read_ref(desired) != first):
-        raise InvalidError(f"it must stay {first}: apiVersion, kind, name and namespace cannot change", status=422)
-    if before is not None and (hidden := sorted(_HIDDEN & desired["metadata"].keys())):
-        raise InvalidError(f"metadata.{hidden[0]} cannot be edited", status=422)
-    if "status" in desired:
-        raise InvalidError("status cannot be edited: its controller writes it", status=422)
-    ref, own = read_ref(desired), editable_fields(before) if before is not None else None
-    patch = merge_patch(own, desired) if own is not None else desired
-    if before is not None and patch:
-        _refuse_uninstalls(before, desired)
-    if not patch or cluster.read_only:  # which refuses dry runs, too
-        return ObjectEdit(ref, before, patch, diff_objects(own, desired) if patch else (), desired)
+    return _plan_creation(cluster, initial, desired) if before is None else _plan_change(cluster, before, desired)
+
+
+def _plan_creation(cluster: Cluster, initial: Mapping[str, Any], desired: object) -> ObjectEdit:
+    kind = read_ref(initial).kind
+    if not _is_object(desired) or read_ref(desired).kind != kind:
+        raise InvalidError(f"it must stay a {kind.kind} of {kind.api_version} with a name", status=422)
+    _refuse_status(desired)
+    ref = read_ref(desired)
+    if cluster.read_only:  # which refuses dry runs, too
+        return ObjectEdit(ref, None, desired, diff_objects(None, desired), desired)
     try:
-        if before is not None:
-            tried = cluster.patch(ref, patch, PatchKind.MERGE, dry_run=True)
-        else:
-            tried = cluster.create(desired, dry_run=True)
+        with _without_object():
+            created = cluster.create(desired, dry_run=True)
     except ConflictError as error:
         raise InvalidError(f"{ref} already exists", status=422) from error
-    except InvalidError as error:  # without the copy of the object that a server puts in front of "unknown field"
+    return ObjectEdit(ref, None, desired, diff_objects(None, created), desired)
+
+
+def _plan_change(cluster: Cluster, before: Mapping[str, Any], desired: object) -> ObjectEdit:
+    ref, own = read_ref(before), editable_fields(before)
+    if not _is_object(desired) or read_ref(desired) != ref:
+        raise InvalidError(f"it must stay {ref}: apiVersion, kind, name and namespace cannot change", status=422)
+    if hidden := sorted(_HIDDEN & desired["metadata"].keys()):
+        raise InvalidError(f"metadata.{hidden[0]} cannot be edited", status=422)
+    _refuse_status(desired)
+    patch = merge_patch(own, desired)
+    if not patch:
+        return ObjectEdit(ref, before, {}, (), desired)
+    _refuse_uninstalls(before, desired)
+    if cluster.read_only:  # which refuses dry runs, too
+        return ObjectEdit(ref, before, patch, diff_objects(own, desired), desired)
+    with _without_object():
+        tried = cluster.patch(ref, patch, PatchKind.MERGE, dry_run=True)
+    return ObjectEdit(ref, before, patch, diff_objects(before, tried), desired)
+
+
+def _is_object(desired: object) -> TypeGuard[Object]:
+    return isinstance(desired, dict) and isinstance(desired.get("metadata"), dict)
+
+
+def _refuse_status(desired: Object) -> None:
+    if "status" in desired:
+        raise InvalidError("status cannot be edited: its controller writes it", status=422)
+
+
+@contextmanager
+def _without_object() -> Iterator[None]:
+    """Leave out of an error the copy of the object that a server puts in front of "unknown field"."""
+    try:
+        yield
+    except InvalidError as error:
         words = _WHOLE_OBJECT.sub("", str(error))
         raise InvalidError(words, hint=error.hint, status=error.status, reason=error.reason, body=error.body) from error
-    return ObjectEdit(ref, before, patch, diff_objects(before, tried), desired)
 
 
 def apply_edit(cluster: Cluster, edit: ObjectEdit, cancel: threading.Event | None = None) -> Object:
