@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 
 from kymatui.domain.kubernetes.object_meta import LABEL_SKIP
-from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kubernetes.refs import DEPLOYMENT, GroupVersionKind, ObjectRef
 from kymatui.domain.remote.kyma_sync import ANNOTATION_OWNED_BY
 from kymatui.errors import ConfigurationError, ConflictError, RefusedError
 
@@ -20,7 +20,6 @@ _OPERATOR = "operator.kyma-project.io"
 _KYMA = ObjectRef(GroupVersionKind(_OPERATOR, "v1beta2", "Kyma"), "kyma-system", "default")
 _MANIFEST = GroupVersionKind(_OPERATOR, "v1beta2", "Manifest")
 _TEMPLATE = GroupVersionKind(_OPERATOR, "v1beta2", "ModuleTemplate")
-_DEPLOYMENT = GroupVersionKind("apps", "v1", "Deployment")
 _PERSON: Final = "kubectl-edit"
 _TRIES: Final = 20  # times; the catalog sync may write the object first
 _HELD: Final = "sandbox.local/held"
@@ -96,7 +95,7 @@ def _not_applied(sandbox: _Sandbox) -> str:
 
     Without the annotation, the change does not wake it.
     """
-    ref = ObjectRef(_DEPLOYMENT, "kyma-system", "btp-manager-controller-manager")
+    ref = ObjectRef(DEPLOYMENT, "kyma-system", "btp-manager-controller-manager")
     body = sandbox.runtime.get(ref)
     if body is None:
         raise RefusedError("the sandbox has no btp-operator yet", hint="wait until the sandbox has its sample objects")

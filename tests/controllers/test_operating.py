@@ -12,11 +12,10 @@ from typing import Any, cast
 
 from msgspec.structs import replace
 
-from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kubernetes.refs import SECRET, ObjectRef
 from kymatui.engine.cluster.ports import Cluster, PatchKind
 from kymatui.errors import DefectError, KymatuiError, RefusedError, UnreachableError
 from kymatui.operator.framework.dependency_watches import DependencyWatches
-from kymatui.operator.manifests.controller import SECRET
 from kymatui.operator.manifests.standalone_context import StandaloneContext
 from kymatui.sessions.control_plane.runtime_clients import SecretRuntimes
 from tests.controllers.desks import MANIFEST, Desk, run_alone

@@ -14,11 +14,11 @@ from kymatui.adapters.kube.auth.connection import connect
 from kymatui.adapters.kube.transport.transport import Transport
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.crds import read_crds
-from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kubernetes.refs import CRD, ObjectRef
 from kymatui.domain.kyma.template_index import TemplateIndex, index_templates
 from kymatui.engine.cluster.ports import Cluster, Object, PatchKind, Write, Writes, WriteVerb
 from kymatui.errors import ForbiddenError, NotFoundError
-from kymatui.operator.catalogs.runtime_catalog import CRD, RELEASE_META, SYNCED_CRDS, TEMPLATE, RuntimeCatalog
+from kymatui.operator.catalogs.runtime_catalog import RELEASE_META, SYNCED_CRDS, TEMPLATE, RuntimeCatalog
 from tests.domain import builders
 from tests.engine.places import Json, eventually
 from tests.sandboxes.starting import ReadySandbox

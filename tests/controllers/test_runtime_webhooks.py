@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kubernetes.refs import DEPLOYMENT, SECRET, GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import Kyma
 from kymatui.domain.remote.watcher_agent import AgentOptions
 from kymatui.domain.remote.watcher_chains import ControlPlaneObjects, LinkHealth, RuntimeObjects, build_chains
 from kymatui.errors import ConfigurationError, NotFoundError
 from kymatui.operator.installation.deployment import AGENT_PERMISSIONS, PermissionScope
-from kymatui.operator.watchers.runtime_webhook import CERTIFICATE, DEPLOYMENT, SECRET, RuntimeWebhook
+from kymatui.operator.watchers.runtime_webhook import CERTIFICATE, RuntimeWebhook
 from kymatui.operator.watchers.watcher_controller import WATCHER
 from kymatui.sandbox.fault_client import FaultClient
 from tests.controllers.test_runtime_catalogs import CANCEL, Pair

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-from kymatui.domain.kubernetes.object_meta import OPERATOR, read_ref
+from kymatui.domain.kubernetes.object_meta import OPERATOR, field_managers, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
 from kymatui.domain.kyma.problems import Actor
@@ -25,11 +25,13 @@ LIFECYCLE_MANAGER: Final = "lifecycle-manager"
 CREATOR: Final = "resource.kyma-project.io/finalizer"
 """lifecycle-manager's field manager of default CRs."""
 _SYNC_CONTEXT: Final = "kyma-sync-context"
-_OURS: Final = frozenset({OPERATOR_FIELD_MANAGER, OPERATOR_CREATOR})
-_THEIRS: Final = frozenset(
-    {LIFECYCLE_APPLIER, LIFECYCLE_MANAGER, f"{OPERATOR}/{LIFECYCLE_MANAGER}", _SYNC_CONTEXT, CREATOR}
-)
-"""Without `catalog-sync`: both have that name for the copies of the catalog."""
+_GIVERS: Final = {
+    Actor.KLM: frozenset({OPERATOR_FIELD_MANAGER, OPERATOR_CREATOR}),
+    Actor.OPERATOR: frozenset(
+        {LIFECYCLE_APPLIER, LIFECYCLE_MANAGER, f"{OPERATOR}/{LIFECYCLE_MANAGER}", _SYNC_CONTEXT, CREATOR}
+    ),
+}
+"""Whose fields each of the two is given. Both write copies of the catalog as `catalog-sync`."""
 _APPLY, _UPDATE = "Apply", "Update"
 _Fields = Mapping[str, Any]
 _Writer = tuple[str, str]
@@ -42,8 +44,8 @@ def apply_owned(
     """Apply an object as the operator, which takes over what lifecycle-manager applied; return the server's answer."""
     apply = partial(cluster.apply, body, manager=manager, force=True, cancel=cancel)
     answer = apply()
-    if handed_entries(answer, Actor.OPERATOR) is None or not _written_by(answer, _OURS):
-        return answer  # the sandbox's lifecycle-manager is the operator under other names
+    if not all(has_fields_for(answer, to) for to in _GIVERS):
+        return answer  # the sandbox's lifecycle-manager is the operator under other names, which are then alone
     hand_fields_over(cluster, read_ref(body), Actor.OPERATOR)
     return apply()
 
@@ -55,17 +57,22 @@ def hand_fields_over(cluster: Cluster, ref: ObjectRef, to: Actor, *, home: bool 
     """
 
     def change(live: Object) -> list[Mapping[str, Any]]:
+        if not has_fields_for(live, to):
+            return []
         entries = handed_entries(live, to, home=home)
-        return [] if entries is None else [{"op": "replace", "path": "/metadata/managedFields", "value": entries}]
+        return [{"op": "replace", "path": "/metadata/managedFields", "value": entries}]
 
     return patch_current(cluster, ref, change)
 
 
-def handed_entries(raw: Object, to: Actor, *, home: bool = False) -> list[dict[str, Any]] | None:
-    """Return the managedFields of an object after it was handed over; None where nothing is to be."""
-    givers = _THEIRS if to is Actor.OPERATOR else _OURS
-    if not _written_by(raw, givers):
-        return None
+def has_fields_for(raw: Object, to: Actor) -> bool:
+    """Return whether an object has fields of the other one, which `to` is to be given."""
+    return not _GIVERS[to].isdisjoint(field_managers(raw))
+
+
+def handed_entries(raw: Object, to: Actor, *, home: bool = False) -> list[dict[str, Any]]:
+    """Return the managedFields of an object after it was handed over."""
+    givers = _GIVERS[to]
     successors = _operators if to is Actor.OPERATOR else partial(_lifecycle_managers, home=home)
     entries: dict[tuple[Any, ...], dict[str, Any]] = {}
     for entry in raw["metadata"]["managedFields"]:
@@ -79,10 +86,6 @@ def handed_entries(raw: Object, to: Actor, *, home: bool = False) -> list[dict[s
             united = united_fields(known.get("fieldsV1") or {}, fields)
             entries[key] = {**known, **entry, "manager": manager, "operation": operation, "fieldsV1": united}
     return list(entries.values())
-
-
-def _written_by(raw: Object, managers: frozenset[str]) -> bool:
-    return any(entry.get("manager") in managers for entry in raw["metadata"].get("managedFields") or ())
 
 
 def _operators(ref: ObjectRef, entry: Mapping[str, Any]) -> Iterator[tuple[_Writer, _Fields]]:

@@ -14,7 +14,7 @@ from msgspec import Struct, field
 
 from kymatui.domain.kubernetes.managed_fields import CATALOG_SYNC
 from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, OPERATOR, read_ref
-from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kubernetes.refs import CRD, GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import Kyma
 from kymatui.domain.kyma.template_index import TemplateIndex, index_templates
 from kymatui.domain.remote.catalog_sync import CatalogWrites, RuntimeCopies, catalog_writes, plan_sync
@@ -54,7 +54,6 @@ class CatalogCache:
             return self._known
 
 
-CRD: Final = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 SYNCED_CRDS: Final = tuple(f"{plural}.{OPERATOR}" for plural in ("kymas", "moduletemplates", "modulereleasemetas"))
 SYNCED_KINDS: Final = (GroupVersionKind(OPERATOR, "v1beta2", "Kyma"), TEMPLATE, RELEASE_META)
 _FRESH: Final = 5.0  # seconds

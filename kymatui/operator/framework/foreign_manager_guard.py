@@ -8,7 +8,7 @@ from typing import Final, ParamSpec, TypeVar
 
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import OPERATOR, format_time, last_writes, parse_time, read_ref
-from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kubernetes.refs import DEPLOYMENT, GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.controller_flags import read_controller_flags
 from kymatui.domain.kyma.kyma_keeper import is_lifecycle_manager
 from kymatui.domain.remote.kyma_sync import ANNOTATION_OWNED_BY
@@ -22,7 +22,6 @@ T = TypeVar("T")
 ELECTION: Final = "893110f7.kyma-project.io"
 """The name of the Lease for which lifecycle-manager's replicas compete."""
 KYMA: Final = GroupVersionKind(OPERATOR, "v1beta2", "Kyma")
-_DEPLOYMENT: Final = GroupVersionKind("apps", "v1", "Deployment")
 _MANIFEST: Final = GroupVersionKind(OPERATOR, "v1beta2", "Manifest")
 _CLOCKS_DIFFER: Final = 60.0  # seconds that the clocks of two machines may differ
 _RECENT: Final = 600.0  # seconds; lifecycle-manager writes the status of a Kyma every five minutes
@@ -36,7 +35,7 @@ def require_no_lifecycle_manager(home: Cluster, namespaces: Iterable[str], now: 
     """
     names = tuple(dict.fromkeys(namespaces))
     leases = [JsonReader(_allowed(home.get, ObjectRef(LEASE, name, ELECTION), cancel=cancel)) for name in names]
-    listed = [raw for name in names for raw in _allowed(home.list, _DEPLOYMENT, name, cancel=cancel) or ()]
+    listed = [raw for name in names for raw in _allowed(home.list, DEPLOYMENT, name, cancel=cancel) or ()]
     deployments = [raw for raw in listed if read_controller_flags(raw) is not None]
     running = [raw for raw in deployments if (raw.get("spec") or {}).get("replicas", 1) != 0]
     signs = [sign for lease in leases for sign in _holders(lease, now)]

@@ -9,19 +9,18 @@ from msgspec import Struct
 
 from kymatui.actions.operator_lease import operator_of
 from kymatui.domain.kubernetes.object_meta import read_ref
-from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kubernetes.refs import CRD, DEPLOYMENT, ObjectRef
 from kymatui.domain.kyma.kyma_keeper import find_keeper
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.domain.kyma.problems import Actor
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.ports import NAMESPACE, Cluster
-from kymatui.engine.dryrun.controller_handover import hand_fields_over, handed_entries
+from kymatui.engine.dryrun.controller_handover import hand_fields_over, has_fields_for
 from kymatui.errors import CancelledError, KymatuiError, ReadOnlyError, RefusedError
-from kymatui.operator.catalogs.runtime_catalog import CRD, SYNCED_CRDS
+from kymatui.operator.catalogs.runtime_catalog import SYNCED_CRDS
 from kymatui.operator.framework.foreign_manager_guard import require_no_lifecycle_manager
 from kymatui.operator.framework.runtime_cache import RuntimeClusters
-from kymatui.operator.installation.install import DEPLOYMENT
 from kymatui.operator.kymas.kyma_context import KYMA, MANIFEST
 from kymatui.operator.kymas.runtime_kyma import RUNTIME_KYMA
 
@@ -67,14 +66,14 @@ class ControllerHandover:
         """Return the control plane, and each runtime. Raises the control plane's errors."""
         kymas = self._home.list(KYMA, self._namespace, with_managed_fields=True, cancel=self._cancel)
         manifests = self._home.list(MANIFEST, self._namespace, with_managed_fields=True, cancel=self._cancel)
-        refs = [read_ref(raw) for raw in (*kymas, *manifests) if handed_entries(raw, self._to) is not None]
+        refs = [read_ref(raw) for raw in (*kymas, *manifests) if has_fields_for(raw, self._to)]
         applied: dict[str, list[ObjectRef]] = {read_ref(raw).name: [] for raw in kymas}
         for manifest in map(read_manifest, manifests):
             if isinstance(manifest, Manifest):
                 resource = [read_ref(manifest.resource)] if manifest.resource else []
                 applied.setdefault(manifest.kyma, []).extend([*manifest.synced, *resource])
-        found = run_for_each(list(applied.items()), lambda item: self._plan_runtime(*item), self._cancel)
-        return [ClusterHandover("", tuple(refs)), *found]
+        runtimes = run_for_each(list(applied.items()), lambda item: self._plan_runtime(*item), self._cancel)
+        return [ClusterHandover("", tuple(refs)), *runtimes]
 
     def _plan_runtime(self, kyma: str, applied: Sequence[ObjectRef]) -> ClusterHandover:
         crds = (ObjectRef(CRD, "", name) for name in SYNCED_CRDS)
@@ -87,7 +86,7 @@ class ControllerHandover:
     def _handed(self, cluster: Cluster, refs: Sequence[ObjectRef]) -> Iterator[ObjectRef]:
         for ref in dict.fromkeys(refs):
             live = cluster.get(ref, cancel=self._cancel)
-            if live is not None and handed_entries(live, self._to) is not None:
+            if live is not None and has_fields_for(live, self._to):
                 yield ref
 
     def carry_out(self, planned: Sequence[ClusterHandover]) -> list[ClusterHandover]:

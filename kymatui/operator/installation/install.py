@@ -17,7 +17,7 @@ from kymatui.crds import read_crds
 from kymatui.domain.inventories import OPERATOR, Inventory, Origin
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import read_ref
-from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kubernetes.refs import DEPLOYMENT, GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
 from kymatui.domain.ownership import read_owner
 from kymatui.domain.remote.watcher_agent import AgentOptions
@@ -132,7 +132,6 @@ def plan_own_operator(cluster: Cluster, options: DeploymentOptions, *, force: bo
 # The options of an operator that is installed, read from its objects, so that an upgrade keeps them.
 
 
-DEPLOYMENT = GroupVersionKind("apps", "v1", "Deployment")
 NETWORK_POLICY = GroupVersionKind("networking.k8s.io", "v1", "NetworkPolicy")
 _READ = (
     "--controllers",

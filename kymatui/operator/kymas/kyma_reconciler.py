@@ -18,7 +18,7 @@ from kymatui.domain.kubernetes.object_meta import (
     MalformedObject,
     read_ref,
 )
-from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kubernetes.refs import CRD, ObjectRef
 from kymatui.domain.kyma.kyma_conditions import KymaCondition
 from kymatui.domain.kyma.kymas import NO_CHANNEL, SKIP_WINDOWS, Kyma, read_kyma
 from kymatui.domain.kyma.states import State, modules_condition
@@ -387,12 +387,11 @@ def _owner(manifest: ObjectRef, kyma: str) -> Iterable[ObjectRef]:
 # The deletion of a Kyma: one step in each reconciliation, in lifecycle-manager's order.
 
 
-_CRD: Final = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 _RUNTIME_STEPS: Final = (
-    ("DeleteSkrModuleTemplateCrd", ObjectRef(_CRD, "", f"moduletemplates.{OPERATOR}")),
-    ("DeleteSkrModuleReleaseMetaCrd", ObjectRef(_CRD, "", f"modulereleasemetas.{OPERATOR}")),
+    ("DeleteSkrModuleTemplateCrd", ObjectRef(CRD, "", f"moduletemplates.{OPERATOR}")),
+    ("DeleteSkrModuleReleaseMetaCrd", ObjectRef(CRD, "", f"modulereleasemetas.{OPERATOR}")),
     ("DeleteSkrKyma", RUNTIME_KYMA),
-    ("DeleteSkrKymaCrd", ObjectRef(_CRD, "", f"kymas.{OPERATOR}")),
+    ("DeleteSkrKymaCrd", ObjectRef(CRD, "", f"kymas.{OPERATOR}")),
 )
 WAITING_FOR_MODULES: Final = "waiting for modules to be deleted"
 

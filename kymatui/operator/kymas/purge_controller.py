@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import OPERATOR, MalformedObject, read_ref
-from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kubernetes.refs import CRD, GroupVersionKind, ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
 from kymatui.domain.plans.backups import summarize_names
@@ -67,7 +67,6 @@ PURGE_FINALIZER: Final = f"{OPERATOR}/purge-finalizer"
 CLEANUP_ERROR: Final = "CleanupError"
 FINALIZER_ERROR: Final = "PurgeFinalizerRemovalError"
 PURGED: Final = "FinalizersPurged"
-_CRD: Final = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 _AGAIN: Final = 30.0
 """Seconds until the next purge of a runtime whose Kyma still exists: its controllers may set finalizers again."""
 
@@ -168,7 +167,7 @@ class PurgeController(PlainController):
         def remove(live: Object) -> bool:
             return bool(attempt(partial(_remove, runtime, live, cancel), failed))
 
-        for crd in attempt(partial(runtime.list, _CRD, cancel=cancel), failed) or []:
+        for crd in attempt(partial(runtime.list, CRD, cancel=cancel), failed) or []:
             if self._terms.skips(crd):
                 continue
             objects = attempt(partial(runtime.list, _kind_of(crd), cancel=cancel), failed) or []

@@ -14,7 +14,7 @@ from kymatui.domain.kubernetes.object_meta import (
     MalformedObject,
     field_managers,
 )
-from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kubernetes.refs import SECRET, GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.domain.objects.description import find_owners
 from kymatui.domain.plans.kyma_manifest import MANAGED_BY
@@ -160,8 +160,6 @@ def manifest_kind(home: Cluster) -> GroupVersionKind:
         raise NotFoundError(f"{home.name} does not serve Manifests", hint="install the Manifest CRD there", status=404)
     return kind
 
-
-SECRET: Final = GroupVersionKind("", "v1", "Secret")
 
 KymaKey = tuple[str, str]
 """Namespace and name of a Kyma."""

@@ -6,12 +6,12 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 from msgspec import Struct, field
 
 from kymatui.domain.kubernetes.label_selectors import InvalidSelector, read_selector
-from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.domain.kubernetes.refs import SECRET
 from kymatui.domain.kyma.manifests import Manifest
 from kymatui.engine.bundles.yaml_objects import unique_documents
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Blobs, Clock, Cluster, Object
@@ -22,8 +22,6 @@ from kymatui.engine.sources.render_target import ReleaseTargets
 from kymatui.errors import ConfigurationError
 from kymatui.operator.framework.dependency_watches import DependencyWatches
 from kymatui.operator.monitoring.event_writer import Record, no_events
-
-_SECRET: Final = GroupVersionKind("", "v1", "Secret")
 
 
 class Runtimes(Protocol):
@@ -110,7 +108,7 @@ def pull_secrets(home: Cluster, namespace: str, selector: Mapping[str, Any]) -> 
     if chosen.empty:
         raise ConfigurationError("credSecretSelector is empty", hint="an empty selector matches every Secret")
     labels = ",".join(requirement.written for requirement in chosen.requirements)
-    secrets = home.list(_SECRET, namespace, labels=labels)
+    secrets = home.list(SECRET, namespace, labels=labels)
     if not secrets:
         raise ConfigurationError(
             f"no auth secret found in {namespace}: no Secret is labelled {labels}",

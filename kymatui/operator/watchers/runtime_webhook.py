@@ -9,7 +9,7 @@ from typing import Final
 
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import read_ref
-from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kubernetes.refs import DEPLOYMENT, SECRET, GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE, Kyma
 from kymatui.domain.kyma.watchers import Watcher, read_watcher
 from kymatui.domain.remote.watcher_agent import (
@@ -26,9 +26,7 @@ from kymatui.errors import ConfigurationError, NotFoundError
 from kymatui.operator.framework.applied_copies import AppliedCopies
 from kymatui.operator.watchers.watcher_controller import WATCHER
 
-SECRET: Final = GroupVersionKind("", "v1", "Secret")
 CERTIFICATE: Final = GroupVersionKind(CERT_MANAGER, "v1", "Certificate")
-DEPLOYMENT: Final = GroupVersionKind("apps", "v1", "Deployment")
 
 
 class RuntimeWebhook:

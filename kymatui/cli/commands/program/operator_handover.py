@@ -1,4 +1,4 @@
-"""`kymatui operator handover`: what lifecycle-manager wrote becomes the operator's, or the other way round."""
+"""`kymatui operator handover`: what lifecycle-manager wrote becomes the operator's, or the reverse."""
 
 from __future__ import annotations
 

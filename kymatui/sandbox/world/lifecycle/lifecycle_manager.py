@@ -23,6 +23,7 @@ from kymatui.domain.remote.kyma_sync import ANNOTATION_OWNED_BY
 from kymatui.engine.bundles.tar_archives import read_tar
 from kymatui.engine.bundles.tar_archives import unpack as unpack_gzip
 from kymatui.engine.cluster.ports import Cluster
+from kymatui.engine.dryrun.controller_handover import CREATOR, LIFECYCLE_MANAGER
 from kymatui.errors import KymatuiError, RegistryError, SourceError
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.reading import documents, load_exactly
@@ -46,7 +47,7 @@ from kymatui.sandbox.controllers.framework.store_reader import Obj, StoreReader
 from kymatui.sandbox.controllers.framework.work_queue import ControllerQueue
 from kymatui.sandbox.registry.registry_routes import RegistryRefusal
 from kymatui.sandbox.registry.registry_store import RegistryStore
-from kymatui.sandbox.world.lifecycle.local_cluster import MANAGER, LocalCluster
+from kymatui.sandbox.world.lifecycle.local_cluster import LocalCluster
 from kymatui.sandbox.world.lifecycle.module_operator import WORKLOADS
 from kymatui.sandbox.world.modules.module_announcement import KYMAS, MANIFESTS
 from kymatui.sandbox.world.modules.module_packages import BASE
@@ -54,8 +55,6 @@ from kymatui.sandbox.world.modules.sample_module import SampleModule
 from kymatui.sandbox.world.modules.sample_modules import MODULES
 from kymatui.tar_entries import TarKind, read_content, read_entries
 
-CREATOR: Final = "resource.kyma-project.io/finalizer"
-"""The field manager of default CRs."""
 MAINTENANCE_POLICY: Final[dict[str, Any]] = {
     "rules": [
         {
@@ -103,7 +102,7 @@ class LifecycleManager:
         controllers.add(HostedController(mandatory, home, observer, self._is_kyma_concerned))
         controllers.add(HostedController(MandatoryRemoval(context), home, observer))
         controllers.add(self._manifests)
-        controllers.add(ManagerLease(controllers.context.client.named(MANAGER), namespace))
+        controllers.add(ManagerLease(controllers.context.client.named(LIFECYCLE_MANAGER), namespace))
         for kyma, runtime in ({"": controllers} if runtimes is None else runtimes).items():
             runtime.add(RuntimeChanges(self, kyma))
 
@@ -176,8 +175,8 @@ def _clusters(
     controllers: ControllerManager,
     runtimes: Mapping[str, ControllerManager] | None,
     *,
-    applier: str = MANAGER,
-    creator: str = MANAGER,
+    applier: str = LIFECYCLE_MANAGER,
+    creator: str = LIFECYCLE_MANAGER,
 ) -> RuntimeClusters:
     """Return the runtimes with these field managers; without any, the control plane is the only one."""
 

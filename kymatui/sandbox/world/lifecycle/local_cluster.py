@@ -26,6 +26,7 @@ from kymatui.engine.cluster.ports import (
     Writes,
     WriteVerb,
 )
+from kymatui.engine.dryrun.controller_handover import LIFECYCLE_MANAGER
 from kymatui.errors import (
     CancelledError,
     ClusterError,
@@ -42,8 +43,6 @@ from kymatui.sandbox.apimachinery.local_client import LocalClient, PatchType, Re
 from kymatui.sandbox.apimachinery.statuses import StatusError
 
 T = TypeVar("T")
-MANAGER: Final = "lifecycle-manager"
-"""The field manager of hosted controllers: in the sample world they are lifecycle-manager."""
 _PATCHES: Final[Mapping[PatchKind, PatchType]] = {
     PatchKind.JSON: "json",
     PatchKind.MERGE: "merge",
@@ -62,12 +61,15 @@ _ERRORS: Final[Mapping[int, type[ClusterError]]] = {
 class LocalCluster(Writes):
     """Implements `kymatui.engine.cluster.ports.Cluster`; it is not thread-safe.
 
-    `applier` and `creator` are the field managers of what the operator applies and creates.
+    `applier` and `creator` are the field managers of what the operator applies and creates: in the sample world, hosted
+    controllers are lifecycle-manager.
     """
 
     read_only = False
 
-    def __init__(self, name: str, client: LocalClient, *, applier: str = MANAGER, creator: str = MANAGER) -> None:
+    def __init__(
+        self, name: str, client: LocalClient, *, applier: str = LIFECYCLE_MANAGER, creator: str = LIFECYCLE_MANAGER
+    ) -> None:
         self._name = name
         self._client = client
         self._applier = applier
@@ -199,7 +201,7 @@ class LocalCluster(Writes):
     def _as(self, write: Write) -> LocalClient:
         if write.verb is WriteVerb.DELETE:
             return self._client
-        operator = {WriteVerb.APPLY: self._applier, WriteVerb.CREATE: self._creator}.get(write.verb, MANAGER)
+        operator = {WriteVerb.APPLY: self._applier, WriteVerb.CREATE: self._creator}.get(write.verb, LIFECYCLE_MANAGER)
         names = {OPERATOR_FIELD_MANAGER: operator, OPERATOR_CREATOR: LIFECYCLE_APPLIER}
         name = names.get(write.manager, write.manager)
         return self._writers.setdefault(name, self._client.named(name))
