@@ -229,7 +229,7 @@ class _Sight(Struct, frozen=True):
         fate, reason = self._of_missing(ref, body)
         if fate is RestoreVerdict.CREATE:
             note_write("create", ref, body)
-            if ref.kind == NAMESPACE:  # whoever grants the rights in it creates it
+            if ref.kind == NAMESPACE:  # the administrator who grants rights in it creates it
                 note_permission("get", ref.kind, "", ref.name)
         if fate is RestoreVerdict.CREATE and (lost := self.owners.lost(ref, self.cluster)):
             reason = "; ".join(filter(None, (reason, without_owners(lost))))

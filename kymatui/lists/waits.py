@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 from msgspec import Struct
 
-from kymatui.domain.catalog.catalog_json import actor_json
+from kymatui.domain.catalog.catalog_json import actor_json, advice_fields
 from kymatui.domain.fleet.pending_actions import PendingAction
 from kymatui.domain.kubernetes.object_meta import format_time
 from kymatui.domain.kubernetes.terminal_text import sanitize
@@ -34,8 +33,8 @@ def _since(entry: WaitEntry) -> Cell:
     return Cell("", "muted", -(entry.wait.since or 0.0), since=entry.wait.since)
 
 
-def _of_advice(read: Callable[[Advice], str]) -> Callable[[WaitEntry], str | None]:
-    return lambda entry: (read(entry.wait.advice) or None) if entry.wait.advice is not None else None
+def _advice(entry: WaitEntry) -> Advice | None:
+    return entry.wait.advice
 
 
 WAIT_COLUMNS: Final = (
@@ -84,9 +83,7 @@ WAIT_COLUMNS: Final = (
         cell=lambda entry: Cell(sanitize(entry.wait.reason)),
         json={
             "reason": lambda entry: entry.wait.reason,
-            "advice": _of_advice(lambda advice: advice.text),
-            "adviceKind": _of_advice(lambda advice: advice.kind.value),
-            "command": _of_advice(lambda advice: advice.command),
+            **{name: field.read for name, field in advice_fields(_advice).items()},
         },
     ),
 )

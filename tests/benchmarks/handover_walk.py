@@ -35,7 +35,7 @@ Turn = tuple[str, Json, int]
 def differences(pair: ScenarioPair, direction: str, scenario: Json, at: int) -> list[tuple[str, Any]]:
     """Play a scenario by two programs; return what differs from the recording, by step."""
     first, second = (pair.managers[name] for name in _ORDERS[direction])
-    found: list[tuple[str, Any]] = []
+    differing: list[tuple[str, Any]] = []
     allowed = read_allowed(ALLOWED.read_text())
     played = copy.deepcopy(scenario)
     played["steps"][at]["do"].insert(0, {"do": "hand over"})
@@ -62,13 +62,13 @@ def differences(pair: ScenarioPair, direction: str, scenario: Json, at: int) -> 
             )
             ended = subprocess.run([sys.executable, "-m", "kymatui", *command], capture_output=True, text=True)
             if ended.returncode:
-                found.append((f"handover, {ended.returncode}", ended.stderr))
+                differing.append((f"handover, {ended.returncode}", ended.stderr))
             self.operator = second.operator
             self.operator.start(self.scenario.get("restricted", ""), self.scenario.get("policy"))
 
     def on_step(step: Json, must: list[Any], *_: Any) -> None:
         if must and (scenario["name"], step["name"]) not in allowed:
-            found.append((step["name"], must[:6]))
+            differing.append((step["name"], must[:6]))
 
     player = Player(pair.kcp, pair.skr, pair.registry, first.operator, pair.fixtures)
     try:
@@ -76,7 +76,7 @@ def differences(pair: ScenarioPair, direction: str, scenario: Json, at: int) -> 
     finally:
         first.operator.stop()
         second.operator.stop()
-    return found
+    return differing
 
 
 def turns(directions: Sequence[str], only: str) -> list[Turn]:
@@ -102,11 +102,11 @@ def main() -> int:
                     way, scenario, at = todo.get_nowait()
                 except queue.Empty:
                     return
-                found = differences(pair, way, scenario, at)
+                differing = differences(pair, way, scenario, at)
                 with lock:
-                    failed += bool(found)
-                    print(f"{'differ' if found else 'agree '} {way} {scenario['name']} {at}", flush=True)
-                    for name, must in found:
+                    failed += bool(differing)
+                    print(f"{'differ' if differing else 'agree '} {way} {scenario['name']} {at}", flush=True)
+                    for name, must in differing:
                         print(f"  {name}: {must}", flush=True)
 
     threads = [threading.Thread(target=work) for _ in range(int(words.get("jobs", 1)))]

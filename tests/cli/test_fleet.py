@@ -301,21 +301,21 @@ def test_a_named_runtime_of_several_is_read(capsys: pytest.CaptureFixture[str]) 
 def waits(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
     status, out, _ = run(capsys, "waits", "-o", "json", *words)
     assert status == 0
-    found: dict[str, Any] = json.loads(out)
-    return found
+    document: dict[str, Any] = json.loads(out)
+    return document
 
 
 def test_what_waits_is_listed_worst_first_with_who_acts(capsys: pytest.CaptureFixture[str]) -> None:
-    found = waits(capsys)["waits"]
+    listed = waits(capsys)["waits"]
     order = ["Error", "Unknown", "Warning", "Deleting", "Processing", "Unmanaged", "Ready"]
-    assert [one["state"] for one in found] == sorted((one["state"] for one in found), key=order.index)
-    access = next(one for one in found if one["actor"] == "you" and one["module"] is None)
+    assert [one["state"] for one in listed] == sorted((one["state"] for one in listed), key=order.index)
+    access = next(one for one in listed if one["actor"] == "you" and one["module"] is None)
     assert access["command"] in access["reason"]
     status, out, _ = run(capsys, "waits", "--runtime", "skr")
     lines = out.splitlines()
     assert (status, lines[0].split()[:3]) == (0, ["WHO", "ACTS", "STATE"])
     assert {line.split()[0] for line in run(capsys, "waits", "--runtime", "skr", "-o", "name")[1].splitlines()} == {
-        "/".join(filter(None, (one["runtime"], one["module"]))) for one in found if one["runtime"] == "skr"
+        "/".join(filter(None, (one["runtime"], one["module"]))) for one in listed if one["runtime"] == "skr"
     }
 
 
@@ -332,6 +332,6 @@ def test_manifests_that_may_not_be_listed_are_no_proof_that_nothing_waits(
     ):
         body = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": {"name": "no-manifests"}}
         cluster.apply({**body, **content})
-    found = waits(capsys, "--as", "jane")
-    assert found["unknown"]["waits"]["state"] == "forbidden"
+    document = waits(capsys, "--as", "jane")
+    assert document["unknown"]["waits"]["state"] == "forbidden"
     assert "Manifests: forbidden" in run(capsys, "waits", "--as", "jane")[1]

@@ -339,8 +339,8 @@ def test_several_modules_are_one_plan(capsys: pytest.CaptureFixture[str]) -> Non
     first, *warnings = run(capsys, "policy", "btp-operator", "cluster-ip", "Ignore", "--yes")[1].split("warning: ")
     assert (first, len(warnings)) == ("no change: the Kyma already has this setting\n", 2)
     assert all("still has CreateAndDelete" in " ".join(warning.split()) for warning in warnings)
-    found = json.loads(run(capsys, "policy", "btp-operator", "Ignore", "--yes", "-o", "json")[1])
-    assert (found["outcome"], "still has CreateAndDelete" in found["warnings"][0]) == ("unchanged", True)
+    document = json.loads(run(capsys, "policy", "btp-operator", "Ignore", "--yes", "-o", "json")[1])
+    assert (document["outcome"], "still has CreateAndDelete" in document["warnings"][0]) == ("unchanged", True)
 
 
 def test_what_is_not_done_keeps_no_other_from_it(capsys: pytest.CaptureFixture[str]) -> None:

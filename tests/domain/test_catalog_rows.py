@@ -543,13 +543,13 @@ def test_who_disagrees_is_said() -> None:
 
 def test_an_error_that_does_not_count_yet_is_not_called_the_worst() -> None:
     starting = deployment("mod", "1.3.1", age=5) | {"status": {}}
-    found = row(
+    module = row(
         kymas=[managed()],
         manifests=[manifest("mod", "1.3.1", "Error")],
         workloads=[starting],
         resources=[resource("mod", "Processing")],
     )
-    assert found.disagreement.endswith(
+    assert module.disagreement.endswith(
         "Processing is displayed: an Error of lifecycle-manager counts once the manager has started"
     )
 

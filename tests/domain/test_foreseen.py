@@ -104,10 +104,10 @@ def test_disabling_says_nothing_that_its_own_warnings_contradict() -> None:
 def test_a_policy_that_the_kyma_has_says_what_the_manifest_still_has(
     asked: str, has: str, policy: Policy, words: str
 ) -> None:
-    found = proposed(cluster({"customResourcePolicy": asked}, made=made(has)), EditVerb.POLICY, policy)
-    assert (found.is_done, len(found.warnings)) == (True, int(bool(words)))
-    assert "".join(found.warnings).startswith(words)
-    assert not words or "changes it with the next version, channel or template change" in found.warnings[0]
+    proposal = proposed(cluster({"customResourcePolicy": asked}, made=made(has)), EditVerb.POLICY, policy)
+    assert (proposal.is_done, len(proposal.warnings)) == (True, int(bool(words)))
+    assert "".join(proposal.warnings).startswith(words)
+    assert not words or "changes it with the next version, channel or template change" in proposal.warnings[0]
 
 
 @pytest.mark.parametrize(

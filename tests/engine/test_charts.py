@@ -195,15 +195,15 @@ def test_delete_takes_the_crs_that_a_hook_created_and_asks_for_those_of_users(pl
     created = make.custom(place.group, "Gear", "hooked")
     install(place, chart(place, crd, hooks=(hook(created, "post-install"), hook(make.job("j"), "post-install"))))
     place.raw.create(make.custom(place.group, "Gear", "theirs", place.namespace), manager="kubectl")
-    found = uninstall_plan.plan_uninstall("web", place.namespace, place.cluster, SystemClock())
-    assert found is not None
-    assert {one.ref.name: one.ownership for one in found.remaining.instances} == {
+    planned = uninstall_plan.plan_uninstall("web", place.namespace, place.cluster, SystemClock())
+    assert planned is not None
+    assert {one.ref.name: one.ownership for one in planned.remaining.instances} == {
         "hooked": ObjectOwnership.MODULE,
         "theirs": ObjectOwnership.USER,
     }
-    assert [one.ref.name for one in found.remaining.theirs] == ["theirs"]
-    ref = found.remaining.ours[0].ref
-    place.raw.delete(found.remaining.theirs[0].ref)
+    assert [one.ref.name for one in planned.remaining.theirs] == ["theirs"]
+    ref = planned.remaining.ours[0].ref
+    place.raw.delete(planned.remaining.theirs[0].ref)
     place.raw.patch(ref, {"metadata": {"annotations": {"helm.sh/hook": None, ANNOTATION_RUN: None}}}, PatchKind.MERGE)
     unmarked = uninstall_plan.plan_uninstall("web", place.namespace, place.cluster, SystemClock())
     assert unmarked is not None

@@ -228,7 +228,7 @@ class RecordedPair:
             "kcp": {kind: version for version, kind in replay.KCP_KINDS},
             "skr": {kind: version for version, kind in (*replay.SKR_GLOBAL, *replay.SKR_NAMESPACED)},
         }
-        found: dict[tuple[str, str], set[tuple[str, str, str]]] = {}
+        writers: dict[tuple[str, str], set[tuple[str, str, str]]] = {}
         for key in player.state():
             where, kind, namespace, name = key.split("/", 3)
             if kind not in versions[where]:
@@ -239,8 +239,8 @@ class RecordedPair:
             for entry in raw["metadata"].get("managedFields") or []:
                 if not entry["manager"].startswith(("kube-", "unknown")):
                     writer = (entry["manager"], entry["operation"], entry.get("subresource", ""))
-                    found.setdefault((where, kind), set()).add(writer)
-        return found
+                    writers.setdefault((where, kind), set()).add(writer)
+        return writers
 
     def _operator_report(self) -> str:
         """Return whether the operator still runs, the end of its log, and what Kymas and Manifests report."""

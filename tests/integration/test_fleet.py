@@ -270,7 +270,7 @@ def test_of_fifty_that_were_looked_at_eight_are_kept(fleet: Fleet, remote: Remot
     for name in NAMES:
         views.of((CONTROL, name), Source())
         eventually(lambda: bool(opened) and opened[-1].inner is not None, f"{name} is connected", timeout=30)
-        eventually(lambda: count() <= MOST_RUNTIMES + 1, f"one is let go of for {name}", timeout=30)
+        eventually(lambda: count() <= MOST_RUNTIMES + 1, f"an earlier runtime is closed for {name}", timeout=30)
     assert len(opened) == len(NAMES)
     eventually(lambda: sum(one.inner is not None for one in opened) == MOST_RUNTIMES, "eight are left", timeout=30)
     assert opened[0].inner is not None, "a job is at work there"

@@ -266,7 +266,7 @@ def _unless(fact: RowFact, read: Callable[[ModuleRow], Any]) -> Callable[[Module
     return lambda row: None if fact in row.unknown else read(row)
 
 
-def _advice_fields(read: Callable[[T], Advice | None]) -> dict[str, JsonField[T]]:
+def advice_fields(read: Callable[[T], Advice | None]) -> dict[str, JsonField[T]]:
     """Return the fields for what a person can do."""
 
     def text(value: T) -> str | None:
@@ -310,7 +310,7 @@ _PROBLEM_FIELDS: Final[Mapping[str, JsonField[Problem]]] = {
         _text("the object or the list that it concerns", null=True), lambda problem: problem.object or None
     ),
     "message": JsonField(_text("what is wrong"), lambda problem: problem.message),
-    **_advice_fields(lambda problem: problem.advice),
+    **advice_fields(lambda problem: problem.advice),
     "actor": JsonField(
         _word(filter(None, Actor), "who acts next; null if no action is needed", null=True),
         lambda problem: actor_json(problem.actor),
@@ -387,7 +387,7 @@ MODULE_FIELDS: Final[Mapping[str, JsonField[ModuleRow]]] = {
         {"type": "array", "items": {"type": "string"}, "description": "objects that the deletion waits for"},
         lambda row: list(map(str, row.reason.blocked_by)),
     ),
-    **_advice_fields(lambda row: row.reason.advice),
+    **advice_fields(lambda row: row.reason.advice),
     "actor": JsonField(
         _word(filter(None, Actor), "who acts next; null if no action is needed", null=True),
         lambda row: actor_json(row.actor),

@@ -61,11 +61,16 @@ def fleet_picture(options: SessionOptions, cluster: str, fleet: Fleet, runtimes:
             summaries = filter(None, map(read_summary, list_kind(home.client, KYMA_KINDS[3], options.namespace)))
             tracker.manifests({(summary.namespace, summary.name): summary for summary in summaries})
         except (ForbiddenError, NotFoundError) as error:
-            state = FeedState.FORBIDDEN if isinstance(error, ForbiddenError) else FeedState.ABSENT
-            feed = Feed.of_error(state, now, error)
+            feed = unread_feed(error)
     tracker.kymas({(runtime.ref.namespace, runtime.name): runtime for runtime in runtimes}, now, notice=False)
     picture = tracker.picture(cluster, {KYMA_KINDS[3].feed: feed}, now)
     return replace(picture, malformed=fleet.malformed)
+
+
+def unread_feed(error: ClusterError) -> Feed:
+    """Return the status of a list that failed."""
+    state = {403: FeedState.FORBIDDEN, 404: FeedState.ABSENT}.get(error.status, FeedState.FAILED)
+    return Feed.of_error(state, time.time(), error)
 
 
 class FleetNames(Struct, frozen=True):

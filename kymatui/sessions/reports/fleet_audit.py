@@ -48,7 +48,7 @@ from kymatui.sessions.cluster.catalog_session import CatalogSession
 from kymatui.sessions.cluster.cluster_access import cluster_of, open_cluster, require_namespace
 from kymatui.sessions.cluster.controller_rules import read_controller_rules
 from kymatui.sessions.cluster.session_options import RemoteOptions, SessionOptions
-from kymatui.sessions.control_plane.fleet_lists import list_kind
+from kymatui.sessions.control_plane.fleet_lists import list_kind, unread_feed
 from kymatui.sessions.control_plane.pair_session import kyma_resource
 from kymatui.sessions.control_plane.runtime_connector import CONNECT_SECONDS, RuntimeConnector
 from kymatui.sessions.control_plane.watcher_objects import read_control_side, read_runtime_side
@@ -270,7 +270,7 @@ class ControlPlaneAudit:
                 if fixed is _MANIFESTS:
                     yield from self._ignored(resource)
             except ClusterError as error:
-                self._feeds[fixed.feed] = _feed(error)
+                self._feeds[fixed.feed] = unread_feed(error)
             else:
                 self._feeds[fixed.feed] = Feed(FeedState.LIVE, time.time())
 
@@ -340,15 +340,10 @@ class ControlPlaneAudit:
         try:
             listed = list_kind(self.home.client, kind)
         except ClusterError as error:
-            self._feeds[kind.feed] = _feed(error)
+            self._feeds[kind.feed] = unread_feed(error)
             return []
         self._feeds[kind.feed] = Feed(FeedState.LIVE, time.time())
         return listed
-
-
-def _feed(error: ClusterError) -> Feed:
-    state = {403: FeedState.FORBIDDEN, 404: FeedState.ABSENT}.get(error.status, FeedState.FAILED)
-    return Feed.of_error(state, time.time(), error)
 
 
 def _key(raw: Object) -> RuntimeKey:

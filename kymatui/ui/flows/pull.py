@@ -9,6 +9,7 @@ from kymatui.actions.edits.template_pull import outside_templates, plan_pulls
 from kymatui.actions.modules.install_plan import template_namespaces
 from kymatui.domain.gitops import joined_changes
 from kymatui.domain.kubernetes.terminal_text import name_or_count, with_subject
+from kymatui.domain.kyma.template_index import TemplateIndex
 from kymatui.domain.kyma.versions import newest_version, version_order
 from kymatui.domain.plans.jobs import module_key
 from kymatui.domain.plans.plan_preview import join_previews
@@ -23,19 +24,22 @@ from kymatui.ui.viewmodels.display_text import ChoiceOption, Question
 
 def why_not_pullable(app: FlowApp, names: Sequence[str]) -> str:
     """Return why no template can be pulled; "" where a catalog outside of the cluster has one."""
-    offers = outside_templates(app.writing_session.snapshot()).by_module
-    return "" if any(name in offers for name in names) else "not in a catalog outside of the cluster"
+    return _why_not(outside_templates(app.writing_session.snapshot()), names)
+
+
+def _why_not(offers: TemplateIndex, names: Sequence[str]) -> str:
+    return "" if any(name in offers.by_module for name in names) else "not in a catalog outside of the cluster"
 
 
 async def pull(app: FlowApp, names: Sequence[str]) -> None:
     """Run the flow from the choice to a job for each template; of several modules the newest versions."""
-    if why := why_not_pullable(app, names):
-        raise RefusedError(with_subject(name_or_count(names, "module"), why), unchanged=True)
     session, questions = app.writing_session, []
+    offers = outside_templates(session.snapshot())
+    if why := _why_not(offers, names):
+        raise RefusedError(with_subject(name_or_count(names, "module"), why), unchanged=True)
     title = f"pull ModuleTemplate of {name_or_count(names, 'module')}"
     if not names[1:]:
-        offers = outside_templates(session.snapshot()).offers(names[0])
-        versions = sorted((offer.version for offer in offers), key=version_order, reverse=True)
+        versions = sorted((offer.version for offer in offers.offers(names[0])), key=version_order, reverse=True)
         options = tuple(ChoiceOption(version, version) for version in versions)
         questions += [Question("version", "version", options, newest_version(versions))] if versions else []
     namespaces = template_namespaces(session.snapshot(), app.view.flow_memory)
