@@ -76,25 +76,31 @@ def plan_edits(
     is_resumed: bool = False,
 ) -> list[EditItem]:
     """Plan each edit, with what still exists of modules that it uninstalls; nothing is written."""
-    items = []
-    for toggle in toggles:
-        proposal = edits.propose(toggle)
-        in_progress = waits and _is_in_progress(edits, proposal)
-        hands_over = (
-            waits and not in_progress and toggle.takes_up and proposal.is_done and awaits_handover(edits, toggle)
-        )
-        stage = edits.standing(proposal).message if in_progress else ""
-        if (in_progress or is_resumed) and proposal.gone:  # the Kyma does not request it: there is nothing to refuse
-            proposal = replace(proposal, refusals=())
-        modules = [effect.module for effect in proposal.effects if effect.uninstalls]
-        if in_progress and toggle.verb is EditVerb.DISABLE and consent.cascade:
-            modules = [toggle.module]
-        uninstalls = () if proposal.is_refused else edits.uninstalls(modules, consent, timeout)
-        uninstalled = [uninstall.refusal.with_hint for uninstall in uninstalls if uninstall.refusal is not None]
-        refusals = (*proposal.refusals, *uninstalled)
-        plan = EditPlan(proposal, uninstalls, refusals, in_progress, hands_over and not refusals, stage)
-        items.append(edit_item(plan))
-    return items
+    return [_planned(edits, edit, consent, timeout, waits=waits, is_resumed=is_resumed) for edit in toggles]
+
+
+def _planned(
+    edits: ClusterKymaEdits,
+    toggle: ModuleEdit,
+    consent: UninstallConsent,
+    timeout: float,
+    *,
+    waits: bool,
+    is_resumed: bool,
+) -> EditItem:
+    proposal = edits.propose(toggle)
+    in_progress = waits and _is_in_progress(edits, proposal)
+    hands_over = waits and not in_progress and toggle.takes_up and proposal.is_done and awaits_handover(edits, toggle)
+    stage = edits.standing(proposal).message if in_progress else ""
+    if (in_progress or is_resumed) and proposal.gone:  # the Kyma does not request it: there is nothing to refuse
+        proposal = replace(proposal, refusals=())
+    modules = [effect.module for effect in proposal.effects if effect.uninstalls]
+    if in_progress and toggle.verb is EditVerb.DISABLE and consent.cascade:
+        modules = [toggle.module]
+    uninstalls = () if proposal.is_refused else edits.uninstalls(modules, consent, timeout)
+    uninstalled = [uninstall.refusal.with_hint for uninstall in uninstalls if uninstall.refusal is not None]
+    refusals = (*proposal.refusals, *uninstalled)
+    return edit_item(EditPlan(proposal, uninstalls, refusals, in_progress, hands_over and not refusals, stage))
 
 
 def edit_item(plan: EditPlan) -> EditItem:

@@ -90,26 +90,9 @@ def load_bundle(
     """
     source.require_one()
     if source.chart:
-        from kymatui.engine.sources import chart_source
-        from kymatui.engine.sources.render_target import chart_target
-
-        loaded, known = chart or located_chart(source, blobs), find_installed(cluster, name, namespace)
-        if values is None:
-            values = chart_source.updated_values(
-                release_values(cluster, known) if source.keeps_values else {},
-                value_files=source.value_files,
-                set=source.set,
-                set_string=source.set_string,
-                set_json=source.set_json,
-                set_file=source.set_file,
-                set_literal=source.set_literal,
-            )
-        else:
-            values = overrides(values, loaded.chart.values)
-        target = chart_target(cluster, installed=known is not None, revision=(known.revision if known else 0) + 1)
-        return chart_source.chart_bundle(
-            loaded, name=name, namespace=namespace, values=values, target=target, check_schema=source.checks_values
-        )
+        loaded = chart or located_chart(source, blobs)
+        own = overrides(values, loaded.chart.values) if values is not None else None
+        return _chart(name, namespace, source, loaded, cluster, own)
     bundle = _read(name, namespace, source, blobs)
     if not bundle.objects:
         address = source.kustomization or bundle.origin.address
@@ -141,6 +124,34 @@ def _read(name: str, namespace: str, source: ModuleSource, blobs: Blobs) -> Bund
     if "://" in source.file:
         return yaml_objects.from_url(source.file, blobs, name=name, namespace=namespace)
     return yaml_objects.from_path(path, name=name, namespace=namespace, recursive=True, folder=folder)
+
+
+def _chart(
+    name: str,
+    namespace: str,
+    source: ModuleSource,
+    loaded: LoadedChart,
+    cluster: Cluster,
+    values: dict[str, Any] | None,
+) -> Bundle:
+    from kymatui.engine.sources import chart_source
+    from kymatui.engine.sources.render_target import chart_target
+
+    known = find_installed(cluster, name, namespace)
+    if values is None:
+        values = chart_source.updated_values(
+            release_values(cluster, known) if source.keeps_values else {},
+            value_files=source.value_files,
+            set=source.set,
+            set_string=source.set_string,
+            set_json=source.set_json,
+            set_file=source.set_file,
+            set_literal=source.set_literal,
+        )
+    target = chart_target(cluster, installed=known is not None, revision=(known.revision if known else 0) + 1)
+    return chart_source.chart_bundle(
+        loaded, name=name, namespace=namespace, values=values, target=target, check_schema=source.checks_values
+    )
 
 
 def release_values(cluster: Cluster, known: Inventory | None) -> dict[str, Any]:
