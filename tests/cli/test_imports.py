@@ -45,7 +45,7 @@ NEEDLESS = {
 # What a command waits for, in which context: 2 to 4 KiB.
 # Failed TLS handshakes in words, and drift without Deployments: 2 KiB. What blocks a deletion: 1 KiB.
 # What another tool deleted is not what is broken: 4 KiB. Which tool installed a module: 2 KiB.
-# What only a runtime requests, in the view of its control plane: 1 KiB.
+# What only a runtime requests, in the view of its control plane: 1 to 2 KiB.
 # Helm releases in ConfigMaps, and what ends a pending one: 2 KiB.
 # What modules wait for, pulls and handovers, in the table of commands: 1 KiB.
 # What applies a module from Git, by name: one module and 8 KiB. What a hook created: 1 KiB.
@@ -59,7 +59,7 @@ BUDGETS = {  # modules that are not of Python itself, and KiB of our source
     ("module", "keda"): (243, 1005),
     ("checks", "keda"): (248, 1047),
     ("drift",): (230, 1029),
-    ("events", "keda"): (233, 1047),
+    ("events", "keda"): (233, 1048),
     ("audit",): (262, 1239),
 }
 

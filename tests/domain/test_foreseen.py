@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from kymatui.domain.audit.report import audit
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.rows import ModuleRow
-from kymatui.domain.kyma.kymas import Policy
+from kymatui.domain.fleet.runtimes import build_fleet
+from kymatui.domain.kyma.kymas import Kyma, Policy, read_kyma
 from kymatui.domain.kyma.manifests import FINALIZER, FINALIZER_MODULE_CR
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma.states import State
@@ -18,6 +19,8 @@ from kymatui.domain.kyma_edit.edit_progress import track_edit
 from kymatui.domain.kyma_edit.module_edit import EditProposal, EditVerb, ModuleEdit, propose_edit
 from kymatui.domain.modules.presence import Presence
 from kymatui.domain.modules.risks import NO_ACCESS, NOT_RELEASED, RiskKind, unreleased_words
+from kymatui.domain.remote.kyma_sync import with_requests
+from kymatui.domain.snapshot.cluster_index import index_cluster
 from kymatui.domain.snapshot.missing_lists import RowFact
 from kymatui.domain.snapshot.snapshots import Snapshot
 from kymatui.domain.versions.resolution import ChannelSource
@@ -307,11 +310,14 @@ def test_an_error_of_the_kyma_itself_is_a_problem_and_one_of_a_module_is_not_tol
     )
 
 
-def control_plane(*modules: Json, state: str = "Ready", made: Json | None = None, here: bool = False) -> Snapshot:
+def control_plane(
+    *modules: Json, state: str = "Ready", made: Json | None = None, here: bool = False, active: str = ""
+) -> Snapshot:
     """The control plane's Kyma, whose status has the module; with `here`, its manager is in the same cluster."""
     place = "kcp-system"
     own = kyma(modules, status=[report("mod", "1.1.0", state, channel="fast")], name="one", namespace=place)
     own["metadata"]["uid"] = "u-1"
+    own["status"]["activeChannel"] = active
     owner = {"operator.kyma-project.io/owned-by": f"{place}/one-mod-1"}
     return snapshot(
         kymas=[own],
@@ -343,6 +349,28 @@ def test_19_a_module_in_a_control_planes_status_alone_is_enabled(
     assert (found.channel, found.resolution.channel_source) == ("fast", ChannelSource.STATUS)
     is_requested = presence is not Presence.DELETING
     assert (found.policy, RowFact.POLICY in found.unknown) == ("", is_requested and managed)
+
+
+def test_19_a_stored_spec_says_nothing_once_a_channel_is_active() -> None:
+    """lifecycle-manager reads it to create the runtime's Kyma, and never again."""
+    ignoring = placed(manifest("mod", "1.1.0", owner="one"))
+    ignoring["spec"]["customResourcePolicy"] = IGNORE
+    stored = {"name": "mod", "channel": "regular", "customResourcePolicy": CREATE, "managed": False}
+    world = control_plane(stored, {"name": "taken-off"}, made=ignoring, active="rapid")
+    found = row(world)
+    assert (found.presence, found.channel, found.policy) == (Presence.ENABLED, "fast", "")
+    assert (found.resolution.channel_source, RowFact.POLICY in found.unknown) == (ChannelSource.STATUS, True)
+    assert (risks(world), sorted(index_cluster(world).modules)) == ([], ["mod"])
+    stored_kyma = read_kyma(world.kymas[0])
+    assert isinstance(stored_kyma, Kyma)
+    asked, indexed = read_kyma(with_requests(stored_kyma)), index_cluster(world).kyma
+    assert isinstance(asked, Kyma)
+    assert indexed is not None
+    (runtime,) = build_fleet(world.kymas, world.release_metas).runtimes
+    assert [(module.name, module.channel, module.presence) for module in runtime.modules] == [
+        ("mod", "fast", Presence.ENABLED)
+    ]
+    assert (asked.channel, asked.modules) == (indexed.channel, indexed.modules) == ("rapid", asked.modules)
 
 
 def test_19_a_module_whose_manifest_is_being_deleted_is_not_enabled() -> None:

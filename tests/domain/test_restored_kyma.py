@@ -13,8 +13,8 @@ Json = dict[str, Any]
 
 
 def read(*reports: Json, active: str = "regular") -> Kyma:
-    """A Kyma whose stored spec has another channel and another module than its status."""
-    raw = kyma([{"name": "stored"}], channel="fast", status=reports)
+    """A control plane's Kyma whose stored spec has another channel and another module than its status."""
+    raw = kyma([{"name": "stored"}], channel="fast", status=reports, namespace="kcp-system")
     raw["status"]["activeChannel"] = active
     found = read_kyma(raw)
     assert isinstance(found, Kyma)

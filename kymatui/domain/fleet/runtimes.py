@@ -16,7 +16,7 @@ from msgspec.structs import force_setattr, replace
 from kymatui.domain.kubernetes.object_meta import MalformedObject
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kyma_keeper import actor_with_keeper, find_keeper
-from kymatui.domain.kyma.kymas import Kyma, ModuleReport, read_kyma
+from kymatui.domain.kyma.kymas import Kyma, ModuleReport, as_requested, read_kyma
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma.states import State, parse_state, state_rank
 from kymatui.domain.kyma.template_index import ReleaseMeta, read_release_meta
@@ -214,6 +214,7 @@ def metas_by_module(raws: Iterable[Object]) -> Metas:
 
 def read_runtime(kyma: Kyma, metas: Metas) -> Runtime:
     """Return the row of one Kyma."""
+    kyma = as_requested(kyma)
     labels = kyma.meta.labels
     names = dict.fromkeys([*(request.name for request in kyma.modules), *(report.name for report in kyma.reports)])
     return Runtime(
@@ -223,8 +224,7 @@ def read_runtime(kyma: Kyma, metas: Metas) -> Runtime:
         region=labels.get(f"{_LABELS}/region", ""),
         platform_region=labels.get(f"{_LABELS}/platform-region", ""),
         account=labels.get(f"{_LABELS}/global-account-id", ""),
-        # spec.channel in the control plane keeps its default; only the status has the runtime's channel
-        channel=kyma.active_channel or kyma.channel,
+        channel=kyma.channel,
         state=kyma.state,
         modules=tuple(_module(kyma, name, metas) for name in names),
         created=kyma.meta.created,
@@ -241,9 +241,7 @@ def _module(kyma: Kyma, name: str, metas: Metas) -> RuntimeModule:
     channel, _ = desired_channel(name, kyma)
     request = kyma.request(name)
     state = (parse_state(report.state) or State.UNKNOWN) if report.state else State.PROCESSING
-    # the control plane's spec may lack the runtime's requests, which only the status mirrors
-    requested = request is not None or state is not State.DELETING
-    managed = request.managed if request is not None else state is not State.UNMANAGED
+    managed = request is None or request.managed
     desired, mandatory = _offered(metas, kyma.meta.namespace, name, channel)
     return RuntimeModule(
         name,
@@ -253,7 +251,7 @@ def _module(kyma: Kyma, name: str, metas: Metas) -> RuntimeModule:
         state,
         report.maintenance,
         report.message,
-        determine_presence(PresenceEvidence(requested, managed, report.state or None)),
+        determine_presence(PresenceEvidence(request is not None, managed, report.state or None)),
         mandatory,
         guarded=report.template is not None,
         repeats_kyma=bool(report.message) and report.message == kyma.operation,

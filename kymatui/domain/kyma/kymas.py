@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kymatui.domain.kubernetes.json_reader import Flaw, JsonReader
 from kymatui.domain.kubernetes.object_meta import (
@@ -166,13 +167,23 @@ def _report(entry: JsonReader) -> ModuleReport:
     )
 
 
-def reported_requests(kyma: Kyma, deleted: Container[str] = ()) -> tuple[ModuleRequest, ...]:
-    """Return what a runtime requests, by its status; `deleted` modules have a Manifest in deletion."""
-    return tuple(
+def as_requested(kyma: Kyma, deleted: Container[str] = ()) -> Kyma:
+    """Return a control plane's Kyma with the channel and the modules that its runtime requests.
+
+    lifecycle-manager creates the runtime's Kyma from the spec and never reads that again: the status has what is
+    requested since, without policies. The spec counts until a channel is active, and where it is the runtime's own.
+    `deleted` modules have a Manifest in deletion.
+    """
+    if kyma.meta.namespace == KYMA_NAMESPACE:
+        return kyma
+    reported = tuple(
         ModuleRequest(report.name, report.channel, "", "", report.state != State.UNMANAGED)
         for report in kyma.reports
         if report.state != State.DELETING and report.name not in deleted
     )
+    if kyma.active_channel:
+        return replace(kyma, channel=kyma.active_channel, modules=reported)
+    return replace(kyma, modules=(*kyma.modules, *(entry for entry in reported if kyma.request(entry.name) is None)))
 
 
 def read_kyma(raw: object) -> Kyma | MalformedObject:

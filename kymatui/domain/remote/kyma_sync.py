@@ -26,7 +26,7 @@ from kymatui.domain.kyma.kymas import (
     ModuleRequest,
     Policy,
     TrackedObject,
-    reported_requests,
+    as_requested,
 )
 from kymatui.domain.kyma.manifests import Manifest
 from kymatui.domain.kyma.problems import Actor, advice_for_runtime, with_advice
@@ -314,19 +314,10 @@ def restored_spec(kyma: Kyma, manifests: Iterable[Manifest]) -> Json:
     spec: Json = copy.deepcopy(kyma.raw.get("spec") or {})
     if not kyma.active_channel:
         return spec
-    spec["channel"] = kyma.active_channel
-    spec["modules"] = reported_entries(kyma, kyma.active_channel, manifests)
-    return spec
-
-
-def reported_entries(kyma: Kyma, channel: str, manifests: Iterable[Manifest] = ()) -> list[Json]:
-    """Return the entries of `spec.modules` that the reports of a control plane's Kyma stand for.
-
-    `channel` is the Kyma's: modules that report another one name it.
-    """
     installed = {manifest.meta.labels.get(LABEL_MODULE_NAME, ""): manifest for manifest in manifests}
-    deleted = {module for module, manifest in installed.items() if manifest.meta.deleting}
-    return [_entry(request, installed.get(request.name), channel) for request in reported_requests(kyma, deleted)]
+    asked = as_requested(kyma, {module for module, manifest in installed.items() if manifest.meta.deleting})
+    entries = [_entry(request, installed.get(request.name), asked.channel) for request in asked.modules]
+    return {**spec, "channel": asked.channel, "modules": entries}
 
 
 def _entry(request: ModuleRequest, manifest: Manifest | None, channel: str) -> Json:
@@ -335,6 +326,8 @@ def _entry(request: ModuleRequest, manifest: Manifest | None, channel: str) -> J
         entry["channel"] = request.channel
     if manifest is not None and manifest.policy == Policy.IGNORE:
         entry[_POLICY] = Policy.IGNORE.value
+    if request.version:
+        entry["version"] = request.version
     if not request.managed:
         entry["managed"] = False
     return entry
@@ -342,13 +335,9 @@ def _entry(request: ModuleRequest, manifest: Manifest | None, channel: str) -> J
 
 def with_requests(kyma: Kyma) -> Object:
     """Return a Kyma with the channel and the modules that its runtime requests; the policies are unknown."""
-    if kyma.meta.namespace == KYMA_NAMESPACE:
+    asked = as_requested(kyma)
+    if asked is kyma:
         return kyma.raw
-    entries = reported_entries(kyma, kyma.active_channel or kyma.channel)  # never Ready: none active
-    spec = dict(JsonReader(kyma.raw).child("spec").raw)
-    more = [{_POLICY: "", **entry} for entry in entries if kyma.request(entry["name"]) is None]
-    if kyma.active_channel and not kyma.modules:
-        spec["channel"] = kyma.active_channel
-    elif not more:
-        return kyma.raw
-    return {**kyma.raw, "spec": {**spec, "modules": [*(spec["modules"] if kyma.modules else ()), *more]}}
+    entries = [{**_entry(request, None, asked.channel), _POLICY: request.policy} for request in asked.modules]
+    stored = JsonReader(kyma.raw).child("spec").raw
+    return {**kyma.raw, "spec": {**stored, "channel": asked.channel, "modules": entries}}

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from kymatui.domain.installed import (
     RecordedInstallation,
@@ -19,7 +18,7 @@ from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, MalformedObject, field_managers, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectKey
 from kymatui.domain.kyma.kyma_keeper import find_keeper, is_keeper
-from kymatui.domain.kyma.kymas import KYMA_NAME, KYMA_NAMESPACE, Kyma, read_kyma, reported_requests
+from kymatui.domain.kyma.kymas import KYMA_NAME, KYMA_NAMESPACE, Kyma, as_requested, read_kyma
 from kymatui.domain.kyma.manifests import Manifest, manifest_name, read_manifest
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma.template_index import TemplateIndex, index_templates
@@ -188,8 +187,7 @@ def index_cluster(snapshot: Snapshot, cache: ReadCache | None = None) -> Cluster
     is_runtime = snapshot.joined or kyma is None or kyma.meta.namespace == KYMA_NAMESPACE or _runs_here(own, workloads)
     if kyma is not None and not is_runtime:
         deleted = {module for module, item in own.items() if item.meta.deleting}
-        reported = (request for request in reported_requests(kyma, deleted) if kyma.request(request.name) is None)
-        kyma = replace(kyma, modules=(*kyma.modules, *reported))
+        kyma = as_requested(kyma, deleted)
     modules = _module_names(kyma, templates, own)
     installations, releases = name_installations(_installations(snapshot, manifests, cache), modules)
     return ClusterIndex(

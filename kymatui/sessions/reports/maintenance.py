@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.domain.fleet.maintenance import Maintenance, runtime_maintenance
-from kymatui.domain.kyma.kymas import Kyma, read_kyma
+from kymatui.domain.kyma.kymas import Kyma, as_requested, read_kyma
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings
 from kymatui.domain.kyma.template_index import TemplateIndex, index_templates
 from kymatui.domain.remote.watcher_chains import WatcherChain, build_chains
@@ -64,7 +64,7 @@ def _kymas(home: KubeCluster, control: SessionOptions, runtime: str) -> list[Kym
     else:
         namespace, name = find_runtime(home, runtime, control.namespace)
         raws = list_kind(home.client, _KYMAS, namespace, fields=f"metadata.name={name}")
-    return [kyma for kyma in map(read_kyma, raws) if isinstance(kyma, Kyma)]
+    return [as_requested(kyma) for kyma in map(read_kyma, raws) if isinstance(kyma, Kyma)]
 
 
 def _listed(
