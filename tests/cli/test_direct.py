@@ -392,7 +392,7 @@ def test_pull_creates_the_template_as_kyma_cli_does_and_install_uses_it(
     assert (status, lacking) == (2, {("get", "default"), ("create", "default")})
     status, out, err = run(*pull, "--yes")
     assert (status, json.loads(out)["outcome"]) == (0, "done"), err
-    assert "run `kymatui install registry-proxy` to install it" in err
+    assert "run `kymatui install registry-proxy --version 0.15.0-outside` to install it" in err
     (live,) = (one for one in cluster.list(TEMPLATE, with_managed_fields=True) if read_ref(one) == pulled)
     assert (field_managers(live), live["metadata"]["labels"]) == ({"kymatui"}, {"a": "b"})
     assert json.loads(run(*pull, "--yes")[1])["outcome"] == "unchanged"

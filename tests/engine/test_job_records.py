@@ -187,7 +187,7 @@ ORDERS, INVOICES = "APIRule shop/orders", "APIRule billing/invoices"
     ("parts", "resume", "text", "hint"),
     [
         (
-            (JobProgress(done=(ORDERS,), ongoing=((INVOICES, "finalizer x"),), undo="`kymatui restore api-gateway`"),),
+            (JobProgress(done=(ORDERS,), ongoing=((INVOICES, "finalizer x."),), undo="`kymatui restore api-gateway`"),),
             "kymatui resume",
             f"Stopped. Deleted: {ORDERS}. Still deleting: {INVOICES} (finalizer x).",
             "`kymatui resume` continues; `kymatui restore api-gateway` undoes",

@@ -54,7 +54,7 @@ class JobProgress(Struct, frozen=True):
 
     def _sentences(self) -> Iterator[str]:
         done, ongoing, remaining = self.words
-        under_way = [f"{name} ({why})" if why else name for name, why in self.ongoing]
+        under_way = [f"{name} ({why.removesuffix('.')})" if why else name for name, why in self.ongoing]
         for heading, names in (
             (done, self.done),
             (ongoing, under_way),

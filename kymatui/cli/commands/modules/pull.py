@@ -15,6 +15,7 @@ from kymatui.cli.options.unknown_names import require_known
 from kymatui.cli.output.batch_view import BatchQuestion
 from kymatui.cli.output.object_edits import ObjectEditView
 from kymatui.domain.kyma.module_templates import ModuleTemplate, read_template
+from kymatui.domain.kyma.problems import shell_command
 from kymatui.errors import UsageError
 
 
@@ -60,4 +61,6 @@ class PullView(ObjectEditView):
         return BatchQuestion(f"Pull {names} into namespace {edit.ref.namespace}")
 
     def hints(self, items: Sequence[ObjectItem]) -> list[str]:
-        return [f"run `kymatui install {item.name}` to install it" for item in items if item.result and not items[1:]]
+        wanted = ("--version", self.args.version) if self.args.version else ()
+        commands = (shell_command("kymatui", "install", item.name, *wanted) for item in items if item.result)
+        return [f"run `{command}` to install it" for command in commands if not items[1:]]
