@@ -240,6 +240,8 @@ def test_check_and_the_plan_of_an_upgrade_print_each_context(run: Run, kubeconfi
     status, out, _ = run("check", "keda", "--contexts", "prod/*", "-o", "json")
     assert status == 1
     assert {entry["status"] for entry in json.loads(out)["contexts"]} == {"refused"}
+    status, _, err = run("check", "no-such", "--contexts", "prod/*", "dead")
+    assert (status, err.count("no module"), err.count("run `kymatui catalog`")) == (1, 2, 1)
     assert "context prod/eu" in run("upgrade", "--all", "--dry-run", "--contexts", "prod/eu")[1]
 
 
@@ -367,6 +369,11 @@ def test_a_forecast_of_contexts_takes_each_catalog_as_it_is(run: Run) -> None:
     (entry,) = json.loads(out)["contexts"]
     assert (status, entry["status"]) == (1, "refused")
     assert "no-such" in entry["reason"]
+
+
+def test_a_file_that_cannot_be_read_is_said_once(run: Run) -> None:
+    status, out, err = run("whatif", "-f", "no-such.yaml", "--contexts", "prod/*", "shut")
+    assert (status, out, err.count("no-such.yaml")) == (1, "", 1), err
 
 
 @pytest.mark.parametrize("more", [("--fleet", "f.json"), ("-f", "-"), ("-o", "html"), ("-o", "sarif"), ("-n", "x")])

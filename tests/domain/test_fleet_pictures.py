@@ -54,6 +54,15 @@ def test_only_what_changed_becomes_another_object() -> None:
     assert [(change.what, change.before, change.after) for change in second.changes] == [("version", "1.5.0", "1.4.0")]
 
 
+def test_channels_are_those_of_the_catalog_and_of_what_runs() -> None:
+    """A fleet whose Kymas are all in one channel can be moved to another one."""
+    tracker = FleetTracker()
+    metas = [meta("keda", {"regular": "1.5.0", "fast": "1.6.0"}, namespace=CONTROL)]
+    tracker.metas(metas_by_module(metas))
+    tracker.kymas({KEY: one(report("keda", "1.5.0", channel="old"))}, NOW, notice=False)
+    assert painted(tracker).channels == {"regular", "fast", "old"}
+
+
 def test_other_release_metas_touch_only_the_runtimes_that_they_are_about() -> None:
     painter = FleetTracker()
     with_keda, without = one(report("keda", "1.5.0")), one(report("istio", "1.0.0"), name="two")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -126,8 +127,8 @@ def print_each(args: argparse.Namespace, answer: Callable[[argparse.Namespace, C
             print_line(f"## Context {name}" if args.output == "md" else f"context {name}")
             print_text("")
             print_text(text)
-        for name, (_, error) in results.failures.items():
-            print_message(f"{name}: {error}", error.hint)
+        for hint, alike in groupby(results.failures.items(), key=lambda failure: failure[1][1].hint):
+            print_message("\n".join(f"{name}: {error}" for name, (_, error) in alike), hint)
     own = [status for _, status in results.results.values() if status]
     return max(own, default=0) if own else results.status
 

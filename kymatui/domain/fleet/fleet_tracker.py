@@ -101,6 +101,15 @@ class FleetSnapshot(Struct, frozen=True):
         own = {module for (_, module), meta in self.metas.items() if not meta.mandatory_version}
         return frozenset(own.union(*(cluster.offered for cluster in self.clusters.values())))
 
+    @property
+    def channels(self) -> frozenset[str]:
+        """Return the channels that the catalog offers, and those of Kymas and their modules."""
+        known = {channel for meta in self.metas.values() for channel in meta.channels}
+        known |= {channel for own in self.catalogs.values() for row in own.rows for channel in row.channels}
+        for runtime in self.runtimes.values():
+            known |= {runtime.channel, *(module.channel for module in runtime.modules)}
+        return frozenset(known - {""})
+
     def named(self, name: str) -> Runtime | None:
         """Return the runtime by name, `namespace/name`, shoot or runtime id; None unless exactly one matches."""
         namespace, _, last = name.rpartition("/")

@@ -82,9 +82,7 @@ def read_change(request: ChangeRequest, fleet: FleetObjects) -> tuple[CatalogCha
     Raises ConfigurationError for a file, UsageError for a name or a revision.
     """
     policy = read_configured_rules(request.policy, ())
-    namespace = fleet.namespaces[0] if len(fleet.namespaces) == 1 else ""
-    files = read_change_files(request.files, namespace) if request.files else ChangedFiles()
-    moved = read_git_change(*request.git, namespace) if request.git else ChangedFiles()
+    files, moved = read_changed_files(request, fleet.namespaces[0] if len(fleet.namespaces) == 1 else "")
     twice = sorted(set(map(catalog_key, files.objects)) & ({*map(catalog_key, moved.objects)} | moved.deleted))
     if twice:
         raise UsageError(f"{'/'.join(twice[0])} is in -f and in --git", hint="leave it out of one of them")
@@ -100,6 +98,15 @@ def read_change(request: ChangeRequest, fleet: FleetObjects) -> tuple[CatalogCha
         f"Kyma {name} is deleted by the change; its modules are not in the forecast" for name in moved.deleted_kymas
     ]
     return change, tuple(notes)
+
+
+def read_changed_files(request: ChangeRequest, namespace: str = "") -> tuple[ChangedFiles, ChangedFiles]:
+    """Return the objects of -f and of --git; those without a namespace get this one.
+
+    Raises ConfigurationError for a file, UsageError for a revision.
+    """
+    files = read_change_files(request.files, namespace) if request.files else ChangedFiles()
+    return files, read_git_change(*request.git, namespace) if request.git else ChangedFiles()
 
 
 @contextmanager

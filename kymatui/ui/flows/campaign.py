@@ -220,7 +220,8 @@ async def _choose(app: FleetFlowApp, verb: str, runtimes: Sequence[str]) -> dict
         raise RefusedError(f"these {app.subject}s report no modules")
     questions = [Question("module", "module", modules)]
     if verb in (EditVerb.ENABLE, EditVerb.CHANNEL):
-        channels = [ChoiceOption(_OWN, "the Kyma's channel"), *(ChoiceOption(name, name) for name in _channels(app))]
+        names = sorted(app.fleet.picture.channels) if app.fleet is not None else ()
+        channels = [ChoiceOption(_OWN, "the Kyma's channel"), *(ChoiceOption(name, name) for name in names)]
         questions.append(Question("channel", "channel", tuple(channels), _OWN))
     if verb == EditVerb.POLICY:
         questions.append(Question("policy", "default CR", tuple(ChoiceOption(policy, policy) for policy in Policy)))
@@ -263,12 +264,6 @@ def _outdated(app: FleetFlowApp, runtimes: Sequence[str]) -> tuple[ChoiceOption,
         for name, number in sorted(counts.items())
     )
     return (ChoiceOption("", "all outdated modules"), *some)
-
-
-def _channels(app: FleetFlowApp) -> list[str]:
-    picture = app.fleet.picture if app.fleet is not None else None
-    channels = {runtime.channel for runtime in picture.runtimes.values()} if picture is not None else set()
-    return sorted(channels - {""})
 
 
 def _toggle(verb: EditVerb, chosen: Mapping[str, str]) -> ModuleEdit:

@@ -158,11 +158,11 @@ def run(args: argparse.Namespace) -> int:
 def _show_contexts(args: argparse.Namespace, request: ChangeRequest, now: float) -> int:
     """Print the forecasts of all contexts as one list; return the worst exit status."""
     from kymatui.cli.options.contexts import show_contexts
-    from kymatui.sessions.reports.what_if import read_fleet_of
+    from kymatui.sessions.reports.what_if import read_changed_files, read_fleet_of
 
     if args.fleet_file or "-" in args.files or args.output in ("html", "sarif"):
         raise UsageError("--contexts excludes --fleet FILE, -f - and the formats html and sarif")
-
+    read_changed_files(request)  # what is wrong with a file is wrong once, and not in each context
     options = replace(session_options_of(args)[0], read_only=True)
 
     def listing_of(session: CatalogSession) -> tuple[Listing[Any], int]:
