@@ -50,7 +50,8 @@ def status_events(before: _Status, after: _Status, *, failed: bool) -> Iterator[
             names_by_reason.setdefault(MODULE_UPGRADE if then else MODULE_INSTALL, []).append(_version(name, then, now))
         if _is_ready_now(old.get(name, {}), entry) and not (becomes_ready and _was_on_its_way(old.get(name, {}))):
             names_by_reason.setdefault(_READY, []).append(f"{name} {now}".rstrip())
-    names_by_reason[MODULE_DELETED] = [name for name in old if name not in new]
+    gone = {name: entry for name, entry in old.items() if name not in new and entry.get("manifest")}
+    names_by_reason[MODULE_DELETED] = [f"{name} {entry.get('version', '')}".rstrip() for name, entry in gone.items()]
     for reason, names in names_by_reason.items():
         yield from _together(reason, names)
     for name, entry in new.items():

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kymatui.domain.kyma.kymas import Kyma
 from kymatui.domain.kyma.module_templates import ModuleTemplate, TemplateGeneration
@@ -14,11 +15,11 @@ from kymatui.domain.modules.module_outcomes import Outcome, WorkItem, outcome_of
 from kymatui.domain.plans.kyma_manifest import ModuleContent, kyma_manifest
 from kymatui.domain.versions import refusals
 from kymatui.domain.versions.messages import refusal_words
-from kymatui.domain.versions.resolution import Resolution, resolve, strict_resolution
+from kymatui.domain.versions.resolution import Resolution, guard, resolve, strict_resolution
 from kymatui.engine.sources.oci_layers import manifest_layer
 from kymatui.errors import CancelledError, ConfigurationError, KymatuiError
 from kymatui.ocm import DescriptorError, module_layers, read_descriptor
-from kymatui.operator.kymas.kyma_context import KymaContext
+from kymatui.operator.kymas.kyma_context import KymaContext, installed_manifest
 
 
 class PlannedModule(Struct, frozen=True):
@@ -51,8 +52,22 @@ class ModulePlanner:
         planned_modules = []
         for item in work_list(kyma):
             resolution = resolve(item.name, kyma, index, now=now, rules=self._context.settings)
-            planned_modules.append(self._planned(kyma, item, strict_resolution(resolution)))
+            resolution = self._guarded(kyma, strict_resolution(resolution), cancel)
+            planned_modules.append(self._planned(kyma, item, resolution))
         return planned_modules
+
+    def _guarded(self, kyma: Kyma, resolution: Resolution, cancel: threading.Event) -> Resolution:
+        """Refuse an older version than the Manifest's, where the report lost its version with an earlier refusal.
+
+        lifecycle-manager downgrades a module whose template was missing meanwhile.
+        """
+        report = kyma.report(resolution.module)
+        if resolution.refusal is not None or report is None or report.version or report.template is not None:
+            return resolution
+        installed = installed_manifest(self._context.home, kyma, resolution.module, cancel)
+        offered = (resolution.channel, resolution.version)
+        refusal = guard(resolution.module, installed.version, offered) if installed is not None else None
+        return replace(resolution, refusal=refusal) if isinstance(refusal, refusals.HeldBack) else resolution
 
     def _planned(self, kyma: Kyma, item: WorkItem, resolution: Resolution) -> PlannedModule:
         refusal, template = resolution.refusal, resolution.template
@@ -67,7 +82,7 @@ class ModulePlanner:
         except CancelledError:
             raise
         except (KymatuiError, DescriptorError) as error:
-            return PlannedModule(item, Outcome.FAILED, str(error), resolution.channel)
+            return PlannedModule(item, Outcome.KEEP_FAILED, str(error), resolution.channel)
         body = kyma_manifest(kyma, item, template, content, resolution.channel, mandatory=False)
         return PlannedModule(item, outcome, message, resolution.channel, content.component, template, body, mandatory)
 

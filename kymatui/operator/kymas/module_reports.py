@@ -13,9 +13,9 @@ from kymatui.domain.kubernetes.object_meta import OPERATOR
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import Kyma
 from kymatui.domain.kyma.states import State
-from kymatui.domain.modules.module_outcomes import Outcome, accepted_status, refused_status
+from kymatui.domain.modules.module_outcomes import Outcome, accepted_status, manifest_entry, refused_status
 from kymatui.errors import CancelledError, ConflictError, KymatuiError
-from kymatui.operator.kymas.kyma_context import KymaContext
+from kymatui.operator.kymas.kyma_context import KymaContext, installed_manifest
 from kymatui.operator.kymas.kyma_status import KymaStatusDraft
 from kymatui.operator.kymas.manifest_writes import ManifestWrites, ModuleNotRemovedError
 from kymatui.operator.kymas.module_planning import ModulePlanner, PlannedModule
@@ -76,13 +76,16 @@ class ModuleReports:
     ) -> tuple[list[ObjectRef], list[KymatuiError]]:
         """Take the state of disabled modules from their Manifests, drop those without one; return the Manifests."""
         gone, remaining, failed = list[str](), list[ObjectRef](), list[KymatuiError]()
+        home = self._context.home
         for entry in status.modules:
             name = str(entry.get("name", ""))
             if kyma.request(name) is not None:
                 continue
-            ref = _manifest_of(entry)
             try:
-                raw = self._context.home.get(ref, cancel=cancel) if ref is not None else None
+                installed = None if "manifest" in entry else installed_manifest(home, kyma, name, cancel)
+                entry |= manifest_entry(installed) if installed is not None else {}
+                ref = _manifest_of(entry)
+                raw = home.get(ref, cancel=cancel) if ref is not None else None
             except CancelledError:
                 raise
             except KymatuiError as error:

@@ -427,6 +427,8 @@ class ModuleDeletion:
         if self._manifest.meta.annotations[SYNCED_LAYER] != layer:
             self._pass.annotate(layer)
             return self._pass.soon
+        if existing.default is not None and FINALIZER_MODULE_CR not in self._manifest.meta.finalizers:
+            return self._pass.finish()  # nothing else keeps the Manifest until the CR is gone, and then the objects
         if self._pass.drop_finalizers(*REQUIRED_FINALIZERS):
             return self._pass.soon
         if self._status.state != State.WARNING:
