@@ -17,7 +17,7 @@ from kymatui.engine.cluster.ports import PatchKind
 from kymatui.errors import InvalidError, RegistryUnreachableError
 from kymatui.operator.kymas.kyma_context import KYMA, MANIFEST
 from kymatui.operator.kymas.kyma_reconciler import MOST_MODULES
-from kymatui.operator.kymas.kyma_status import MODULE_DELETED, KymaStatusDraft
+from kymatui.operator.kymas.kyma_status import MODULE_DELETED, MODULE_INSTALL, MODULE_UPGRADE, KymaStatusDraft
 from kymatui.operator.kymas.runtime_kyma import RUNTIME_KYMA
 from tests.controllers import release_worlds
 from tests.controllers.release_worlds import DrawnFleet, ReleaseWorld
@@ -244,8 +244,12 @@ def test_a_template_that_returns_in_an_older_version_downgrades_nothing() -> Non
         assert versions(world) == {"keda": newer}
         (entry,) = reports(world)
         assert (entry["state"], "1.1.0 > 1.0.0" in entry["message"]) == ("Warning", True)
+    world.events.clear()
     world.change(CatalogChange((a_meta("keda", {"regular": "1.2.0"}), a_template("keda", "1.2.0"))))
     assert versions(world) == {"keda": "1.2.0"}
+    assert [event.message for event in world.events if event.reason in (MODULE_INSTALL, MODULE_UPGRADE)] == [
+        "module keda 1.1.0 → 1.2.0"
+    ]
 
 
 def test_a_deleted_kyma_deletes_all_manifests_that_it_can(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,8 @@ class PlannedModule(Struct, frozen=True):
     """One module of a Kyma.
 
     `body` is its Manifest, None if the module cannot be resolved; `message` is why; `channel` and `component` are those
-    of a new status entry. `mandatory` means that the mandatory controller writes the Manifest.
+    of a new status entry. `mandatory` means that the mandatory controller writes the Manifest. `installed` is the
+    version that the report does not have.
     """
 
     item: WorkItem
@@ -37,6 +38,7 @@ class PlannedModule(Struct, frozen=True):
     template: ModuleTemplate | None = None
     body: Mapping[str, Any] | None = None
     mandatory: bool = False
+    installed: str = ""
 
 
 class ModulePlanner:
@@ -52,22 +54,20 @@ class ModulePlanner:
         planned_modules = []
         for item in work_list(kyma):
             resolution = resolve(item.name, kyma, index, now=now, rules=self._context.settings)
-            resolution = self._guarded(kyma, strict_resolution(resolution), cancel)
-            planned_modules.append(self._planned(kyma, item, resolution))
+            resolution, installed = strict_resolution(resolution), ""
+            if resolution.refusal is None:
+                installed = self._installed(kyma, item.name, cancel)
+                resolution = _guarded(resolution, installed)
+            planned_modules.append(replace(self._planned(kyma, item, resolution), installed=installed))
         return planned_modules
 
-    def _guarded(self, kyma: Kyma, resolution: Resolution, cancel: threading.Event) -> Resolution:
-        """Refuse an older version than the Manifest's, where the report lost its version with an earlier refusal.
-
-        lifecycle-manager downgrades a module whose template was missing meanwhile.
-        """
-        report = kyma.report(resolution.module)
-        if resolution.refusal is not None or report is None or report.version or report.template is not None:
-            return resolution
-        installed = installed_manifest(self._context.home, kyma, resolution.module, cancel)
-        offered = (resolution.channel, resolution.version)
-        refusal = guard(resolution.module, installed.version, offered) if installed is not None else None
-        return replace(resolution, refusal=refusal) if isinstance(refusal, refusals.HeldBack) else resolution
+    def _installed(self, kyma: Kyma, module: str, cancel: threading.Event) -> str:
+        """Return the version of a module whose report lost it with an earlier refusal, "" if there is none."""
+        report = kyma.report(module)
+        if report is None or report.version or report.template is not None:
+            return ""
+        manifest = installed_manifest(self._context.home, kyma, module, cancel)
+        return manifest.version if manifest is not None else ""
 
     def _planned(self, kyma: Kyma, item: WorkItem, resolution: Resolution) -> PlannedModule:
         refusal, template = resolution.refusal, resolution.template
@@ -85,6 +85,12 @@ class ModulePlanner:
             return PlannedModule(item, Outcome.KEEP_FAILED, str(error), resolution.channel)
         body = kyma_manifest(kyma, item, template, content, resolution.channel, mandatory=False)
         return PlannedModule(item, outcome, message, resolution.channel, content.component, template, body, mandatory)
+
+
+def _guarded(resolution: Resolution, installed: str) -> Resolution:
+    """Refuse an older version; lifecycle-manager downgrades a module whose template was missing meanwhile."""
+    refusal = guard(resolution.module, installed, (resolution.channel, resolution.version)) if installed else None
+    return replace(resolution, refusal=refusal) if isinstance(refusal, refusals.HeldBack) else resolution
 
 
 def module_content(context: KymaContext, template: ModuleTemplate, component: str, version: str) -> ModuleContent:

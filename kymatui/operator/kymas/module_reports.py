@@ -41,6 +41,7 @@ class ModuleReports:
         failed: list[KymatuiError] = []
         for module in self._planner.plan(kyma, cancel):
             current = status.module(module.item.name)
+            status.installed[module.item.name] = module.installed
             try:
                 status.put_module(_entry(module, writes.write(kyma, module), current))
             except CancelledError:
@@ -82,8 +83,9 @@ class ModuleReports:
             if kyma.request(name) is not None:
                 continue
             try:
-                installed = None if "manifest" in entry else installed_manifest(home, kyma, name, cancel)
-                entry |= manifest_entry(installed) if installed is not None else {}
+                if "manifest" not in entry and (installed := installed_manifest(home, kyma, name, cancel)) is not None:
+                    status.installed[name] = installed.version
+                    entry |= manifest_entry(installed)
                 ref = _manifest_of(entry)
                 raw = home.get(ref, cancel=cancel) if ref is not None else None
             except CancelledError:
@@ -104,6 +106,8 @@ def _entry(
     planned: PlannedModule, live: Mapping[str, Any] | None, current: Mapping[str, Any] | None
 ) -> Mapping[str, Any]:
     if planned.outcome is not Outcome.ACCEPTED or planned.body is None or planned.template is None:
+        if current is not None and not planned.item.enabled:
+            return {key: value for key, value in current.items() if key != "message"}  # of a version that goes
         return refused_status(
             planned.outcome,
             planned.item.name,
