@@ -50,6 +50,7 @@ from kymatui.operator.kymas.manifest_writes import ManifestWrites, set_finalizer
 from kymatui.operator.kymas.module_reports import ModuleReports
 from kymatui.operator.kymas.runtime_kyma import RUNTIME_KYMA, RUNTIME_NAMESPACE, RuntimeKyma, with_runtime_spec
 from kymatui.operator.monitoring.event_correlation import EventType, ObjectEvent
+from kymatui.operator.monitoring.event_writer import skipped
 
 MOST_MODULES: Final = 500
 SPREAD: Final = 0.06
@@ -105,6 +106,7 @@ class KymaController:
         if isinstance(kyma, MalformedObject):
             raise ConfigurationError(f"{ref} cannot be read: {kyma.reason}")
         if kyma.meta.label_is_true(LABEL_SKIP) and not kyma.meta.deleting:
+            self._context.events(kyma.raw, skipped(LABEL_SKIP))
             return self._context.intervals.success
         access = self._access(kyma, cancel)
         if kyma.meta.deleting and access.error is None:
