@@ -45,7 +45,7 @@ from kymatui.operator.manifests.manifest_marks import MANIFEST_ACCOUNT
 from kymatui.operator.manifests.module_pass import ModuleContext
 from kymatui.operator.manifests.resource_rendering import ModuleRenderer
 from kymatui.operator.manifests.standalone_context import AccountCluster, RegistryLayers, StandaloneContext
-from kymatui.operator.monitoring.event_writer import EventWriter
+from kymatui.operator.monitoring.event_writer import Decided, EventWriter
 from kymatui.operator.monitoring.ignored_manifests import IgnoredManifests
 from kymatui.operator.monitoring.metric_registry import MetricRegistry
 from kymatui.operator.monitoring.operator_metrics import METRICS
@@ -222,15 +222,22 @@ CONTROLLERS: Final[Mapping[str, Callable[[OperatorContext], Sequence[OperatorCon
 
 
 def operator_context(
-    options: OperatorOptions, reports: GroupReports, session: SessionOptions, fetch: FetchOptions
+    options: OperatorOptions,
+    reports: GroupReports,
+    session: SessionOptions,
+    fetch: FetchOptions,
+    decided: Decided = lambda ref, event: None,
 ) -> OperatorContext:
-    """Return the context of an operator. Nothing is sent. Raise ConfigurationError."""
+    """Return the context of an operator, of whose decisions `decided` gets each. Nothing is sent.
+
+    Raise ConfigurationError.
+    """
     fetch = fetch.with_registry(options.registry)
     guards = RuntimeGuards(options.rate)
     own = open_manifest_context(
         session, fetch, folder=options.folder, secrets=options.secrets, guards=guards, locked=options.shards > 1
     )
-    events = EventWriter(own.home, own.clock, own_identity())
+    events = EventWriter(own.home, own.clock, own_identity(), decided)
     own = replace(own, events=events.record)
     templates = CatalogCache(own.home, options.kyma_namespace)
     assert isinstance(own.home, KubeCluster)

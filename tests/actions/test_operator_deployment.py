@@ -75,8 +75,13 @@ def rendered(**values: Any) -> dict[tuple[str, str, str], Json]:
                 "manifestNamespaces": ["shop", "web"],
                 "manifestServiceAccount": "deployer",
                 "lookupSecrets": ["shop/db", "web/*"],
+                "logLevel": "info,manifest=debug",
             },
-            {"tenants": ("shop", "web"), "account": "deployer", "arguments": ["--lookup-secrets=shop/db,web/*"]},
+            {
+                "tenants": ("shop", "web"),
+                "account": "deployer",
+                "arguments": ["--lookup-secrets=shop/db,web/*", "--log-level=info,manifest=debug"],
+            },
         ),
     ],
     ids=["defaults", "single cluster", "listener", "agent", "monitoring", "shards", "registries", "manifests"],
@@ -101,6 +106,7 @@ def test_the_chart_renders_what_is_printed(values: Json, more: Json) -> None:
         {"manifestNamespaces": ["a b"]},
         {"manifestServiceAccount": ""},
         {"lookupSecrets": ["db"]},
+        {"logLevel": "loud"},
     ],
 )
 def test_the_chart_refuses_values_that_cannot_work(values: Json) -> None:

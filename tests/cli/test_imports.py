@@ -51,16 +51,17 @@ NEEDLESS = {
 # What applies a module from Git, by name: one module and 8 KiB. What a hook created: 1 KiB.
 # The rights of finalizers, and creations among permissions: 1 KiB. Of which cluster a permission is: 1 KiB.
 # Tokens that are used to their end, and an Error that does not count yet: 1 KiB.
+# What a reconciliation has written, for the log of the operator: 1 to 2 KiB.
 BUDGETS = {  # modules that are not of Python itself, and KiB of our source
     ("--version",): (28, 77),
     ("--help",): (29, 97),
-    ("catalog",): (230, 1037),
-    ("catalog", "-o", "json"): (230, 1037),
-    ("module", "keda"): (243, 1005),
-    ("checks", "keda"): (248, 1047),
-    ("drift",): (230, 1029),
-    ("events", "keda"): (233, 1048),
-    ("audit",): (262, 1239),
+    ("catalog",): (230, 1039),
+    ("catalog", "-o", "json"): (230, 1039),
+    ("module", "keda"): (243, 1006),
+    ("checks", "keda"): (248, 1049),
+    ("drift",): (230, 1031),
+    ("events", "keda"): (233, 1049),
+    ("audit",): (262, 1240),
 }
 
 

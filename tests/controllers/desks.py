@@ -93,7 +93,7 @@ def run_alone(
 ) -> None:
     """Run the controller of a namespace's Manifests until `cancel` is set."""
     controller = ManifestController(ManifestReconciler(context), namespace, **how)
-    reports = GroupReports(told, tell)
+    reports = GroupReports(told, lambda news, text: tell(text))
     group = ControllerGroup(context.home, context.clock, [controller], reports, limits=context.limits, lease=lease)
     group.run(cancel)
 

@@ -24,14 +24,13 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings
 from kymatui.domain.kyma.states import State
-from kymatui.domain.modules.module_outcomes import work_list
 from kymatui.domain.plans.kyma_manifest import ModuleContent
 from kymatui.domain.plans.manifest_body import ManifestLayer
 from kymatui.domain.remote.catalog_sync import name_key
 from kymatui.domain.whatif.catalog_change import CatalogChange
 from kymatui.domain.whatif.fleet_objects import FleetObjects, build_fleet_objects, manifest_choice
 from kymatui.domain.whatif.forecast import ModuleForecast, foresee
-from kymatui.domain.whatif.module_results import ResultKind
+from kymatui.domain.whatif.module_results import ResultKind, ResultReason
 from kymatui.engine.cluster.ports import Cluster, PatchKind
 from kymatui.errors import KymatuiError
 from kymatui.operator.catalogs.runtime_catalog import RELEASE_META, TEMPLATE, CatalogCache
@@ -41,6 +40,7 @@ from kymatui.operator.kymas.kyma_context import KYMA, MANIFEST, KymaContext
 from kymatui.operator.kymas.kyma_reconciler import KymaController
 from kymatui.operator.kymas.mandatory_modules import MandatoryInstallation, MandatoryRemoval
 from kymatui.operator.kymas.runtime_kyma import RUNTIME_KYMA
+from kymatui.operator.monitoring.event_correlation import ObjectEvent
 from kymatui.sandbox.world.lifecycle.local_cluster import LocalCluster
 from tests.domain.builders import NOW
 from tests.domain.test_whatif import SPACE
@@ -84,6 +84,7 @@ class ReleaseWorld:
         self.runtimes: dict[str, Cluster] = {}
         self.settings = drawn.settings
         self._cancel = threading.Event()
+        self.events: list[ObjectEvent] = []
         self._applied: dict[ModuleKey, str] = {}
         """The versions that Manifests have brought into their runtimes."""
         for raw in drawn.catalog:
@@ -112,10 +113,7 @@ class ReleaseWorld:
         skipped = {key for key, manifest in self._manifests().items() if is_skipped(manifest)}
         self.change(change)
         found = self._differences(
-            forecast.entries,
-            set(_without_channel(before)),
-            {key: applied.get(key, "") for key in skipped},
-            set(_orphans(before)),
+            forecast.entries, set(_without_channel(before)), {key: applied.get(key, "") for key in skipped}
         )
         return list(found), forecast.entries
 
@@ -167,6 +165,7 @@ class ReleaseWorld:
             CatalogCache(self.home, SPACE),
             None,  # type: ignore[arg-type]  # `module_content` is replaced
             settings=self.settings,
+            events=lambda about, event: self.events.append(event),
         )
         controllers = (KymaController(context, workers=1), MandatoryInstallation(context, workers=1))
         removal = MandatoryRemoval(context)
@@ -242,7 +241,6 @@ class ReleaseWorld:
         entries: Sequence[ModuleForecast],
         unknown: Collection[tuple[RuntimeKey, str]],
         skipped: Mapping[ModuleKey, str],
-        orphans: Collection[ModuleKey],
     ) -> Iterator[str]:
         """Yield what came otherwise; `skipped` are versions that the skip label keeps."""
         installed = dict(self._applied)
@@ -260,7 +258,7 @@ class ReleaseWorld:
                 continue
             if problem := _difference(entry, version, kymas):
                 yield problem
-        for kyma, module in installed.keys() - orphans:
+        for kyma, module in installed:
             yield f"{kyma}: {module} is installed, and nothing was foretold"
 
 
@@ -312,21 +310,17 @@ def _without_channel(fleet: FleetObjects) -> Iterator[tuple[RuntimeKey, str]]:
             )
 
 
-def _orphans(fleet: FleetObjects) -> Iterator[ModuleKey]:
-    """Yield the modules whose Manifests no Kyma names: their version could not be resolved when they were disabled."""
-    for key, manifests in fleet.manifests.items():
-        kyma = read_kyma(fleet.kymas.get(key))
-        if isinstance(kyma, Kyma):
-            named = {item.name for item in work_list(kyma)}
-            yield from ((key[1], one.module) for one in manifests if not one.mandatory and one.module not in named)
-
-
 def _difference(entry: ModuleForecast, version: str, kymas: Mapping[RuntimeKey, object]) -> str:
     """Return how a module differs from its forecast, "" if it is as foretold."""
     kyma, then = kymas.get(entry.runtime), entry.then
     report = kyma.report(entry.module) if isinstance(kyma, Kyma) else None
     state = report.state if report is not None else "no report"
     expected = "" if then.kind in _GOES else entry.installed if then.kind in _STAYS else then.version
+    # The forecast is lifecycle-manager's, which forgets the Manifest of a module that it cannot resolve.
+    if then.reason is ResultReason.NOT_UNINSTALLED:
+        return f"{entry.module} is not uninstalled" if version else ""
+    if then.kind is ResultKind.DOWNGRADE and version == entry.installed:
+        return "" if report is not None and "never downgraded" in report.message else f"{entry} is no downgrade"
     fits = version == expected
     if then.kind in (ResultKind.ERROR, ResultKind.HELD_BACK) and report is not None:
         fits = fits and report.state in (State.ERROR, State.WARNING)

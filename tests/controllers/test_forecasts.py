@@ -98,7 +98,8 @@ def test_a_kyma_in_error_since_its_creation_still_has_what_it_reports() -> None:
     assert [(one.module, one.kind) for one in entries if one.changes] == [("keda", ResultKind.UPGRADE)]
 
 
-def test_a_module_that_cannot_be_resolved_when_it_is_no_longer_requested_stays() -> None:
+def test_a_module_that_cannot_be_resolved_when_it_is_no_longer_requested_stays_in_the_forecast() -> None:
+    """It is lifecycle-manager's, which no longer knows the Manifest; the operator deletes it."""
     catalog = [a_meta("keda", {"regular": "1.0.0"}), a_template("keda", "1.0.0")]
     world = ReleaseWorld(DrawnFleet(catalog, [kyma([{"name": "keda"}], name="a", namespace=SPACE)]))
     gone = {"kind": "Kyma", "metadata": {"name": "a", "namespace": SPACE}, "spec": {"modules": []}}

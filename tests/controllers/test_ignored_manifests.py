@@ -22,7 +22,7 @@ def test_a_new_manifest_is_told_once_and_counted_as_long_as_it_exists() -> None:
     manifests = [ObjectRef(MANIFEST, "shop", "b"), ObjectRef(MANIFEST, "shop", "a")]
     lines: list[str] = []
     registry = MetricRegistry(METRICS)
-    ignored = IgnoredManifests(lambda _: manifests, "kcp-system", lines.append, registry)
+    ignored = IgnoredManifests(lambda _: manifests, "kcp-system", lambda news, text: lines.append(text), registry)
     ignored.report_new(CANCEL)
     ignored.report_new(CANCEL)
     assert len(lines) == 1
@@ -44,7 +44,7 @@ def test_an_operator_that_may_not_list_them_asks_once(monkeypatch: pytest.Monkey
         lists.append(1)
         raise ForbiddenError("manifests is forbidden", status=403)
 
-    ignored = IgnoredManifests(refused, "kcp-system", lambda line: None, MetricRegistry(METRICS))
+    ignored = IgnoredManifests(refused, "kcp-system", lambda news, text: None, MetricRegistry(METRICS))
     ignored.begin(lambda ref: False)
     eventually(lambda: not any(one.name == "ignored-manifests" for one in threading.enumerate()), "it has ended")
     ignored.end()

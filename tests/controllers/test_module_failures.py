@@ -9,15 +9,17 @@ from typing import Any
 import pytest
 
 from kymatui.domain.kubernetes.object_meta import LABEL_MODULE_NAME, read_ref
+from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
 from kymatui.domain.modules.module_outcomes import work_list
 from kymatui.domain.whatif.catalog_change import CatalogChange
 from kymatui.engine.cluster.ports import PatchKind
-from kymatui.errors import InvalidError
+from kymatui.errors import InvalidError, RegistryUnreachableError
 from kymatui.operator.kymas.kyma_context import KYMA, MANIFEST
 from kymatui.operator.kymas.kyma_reconciler import MOST_MODULES
-from kymatui.operator.kymas.kyma_status import KymaStatusDraft
+from kymatui.operator.kymas.kyma_status import MODULE_DELETED, MODULE_INSTALL, MODULE_UPGRADE, KymaStatusDraft
 from kymatui.operator.kymas.runtime_kyma import RUNTIME_KYMA
+from tests.controllers import release_worlds
 from tests.controllers.release_worlds import DrawnFleet, ReleaseWorld
 from tests.domain.builders import NOW, kyma, labels
 from tests.domain.test_whatif import SPACE, a_meta, a_template
@@ -70,6 +72,12 @@ def entries(world: ReleaseWorld, *, remote: bool = False) -> dict[str, Json]:
     assert raw is not None
     assert raw["status"]["state"] == "Error"
     return {one["name"]: one for one in raw["status"]["modules"]}
+
+
+def reports(world: ReleaseWorld) -> list[Json]:
+    (raw,) = world.home.list(KYMA, SPACE)
+    found: list[Json] = raw["status"].get("modules", [])
+    return found
 
 
 def request(world: ReleaseWorld, *modules: str) -> None:
@@ -154,6 +162,94 @@ def test_a_manifest_that_cannot_be_deleted_keeps_no_other_one_from_being_deleted
     request(world)
     world.settle()
     assert versions(world).keys() == {"istio"}
+
+
+def deletions(world: ReleaseWorld) -> list[str]:
+    return [event.message for event in world.events if event.reason == MODULE_DELETED]
+
+
+def unreachable(*given: Any) -> Any:
+    raise RegistryUnreachableError("reg.example does not answer")
+
+
+def test_a_module_whose_registry_fails_keeps_what_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = a_world("keda")
+    (before,) = reports(world)
+    monkeypatch.setattr(release_worlds, "_content", unreachable)
+    world.settle()
+    assert entries(world) == {"keda": {**before, "state": "Error", "message": "reg.example does not answer"}}
+
+
+def held_keda(world: ReleaseWorld) -> ObjectRef:
+    """Returns its Manifest, which stays until `release`."""
+    (raw,) = world.home.list(MANIFEST, SPACE)
+    world.home.patch(read_ref(raw), {"metadata": {"finalizers": ["example.org/held"]}}, PatchKind.MERGE)
+    return read_ref(raw)
+
+
+def release(world: ReleaseWorld, ref: ObjectRef) -> None:
+    world.home.patch(ref, {"metadata": {"finalizers": []}}, PatchKind.MERGE)
+    world.settle()
+
+
+def is_deleting(world: ReleaseWorld, ref: ObjectRef) -> bool:
+    return "deletionTimestamp" in (world.home.get(ref) or {"metadata": {}})["metadata"]
+
+
+def test_a_disabled_module_is_deleted_once_its_manifest_is_gone_whatever_the_registry_does(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = a_world("keda")
+    ref = held_keda(world)
+    monkeypatch.setattr(release_worlds, "_content", unreachable)
+    request(world)
+    world.settle()
+    assert is_deleting(world, ref)
+    assert [entry["name"] for entry in reports(world)] == ["keda"]
+    assert deletions(world) == []
+    release(world, ref)
+    assert reports(world) == []
+    assert deletions(world) == ["module keda 1.0.0 is deleted"]
+
+
+def test_a_module_without_a_template_is_deleted_with_its_manifest_when_it_is_disabled() -> None:
+    world = a_world("keda")
+    ref = held_keda(world)
+    world.change(CatalogChange(deleted=frozenset({("ModuleTemplate", SPACE, "keda-1.0.0")})))
+    assert "manifest" not in entries(world)["keda"], "as in lifecycle-manager"
+    request(world)
+    world.settle()
+    assert is_deleting(world, ref)
+    assert deletions(world) == []
+    release(world, ref)
+    assert (reports(world), deletions(world)) == ([], ["module keda 1.0.0 is deleted"])
+
+
+def test_a_module_that_was_never_installed_is_not_deleted() -> None:
+    world = a_world("serverless")
+    assert [(entry["name"], entry["state"]) for entry in reports(world)] == [("serverless", "Warning")]
+    request(world)
+    world.settle()
+    assert (reports(world), deletions(world)) == ([], [])
+
+
+def test_a_template_that_returns_in_an_older_version_downgrades_nothing() -> None:
+    newer, older = ("1.1.0", "1.0.0")
+    world = ReleaseWorld(DrawnFleet(catalog(newer), [a_kyma("keda")]))
+    world.change(CatalogChange(deleted=frozenset({("ModuleTemplate", SPACE, f"keda-{newer}")})))
+    assert entries(world)["keda"]["state"] == "Error"
+    world.change(CatalogChange((a_meta("keda", {"regular": older}), a_template("keda", older))))
+    for _ in range(2):
+        world.settle()
+        assert versions(world) == {"keda": newer}
+        (entry,) = reports(world)
+        assert (entry["state"], "1.1.0 > 1.0.0" in entry["message"]) == ("Warning", True)
+    world.events.clear()
+    world.change(CatalogChange((a_meta("keda", {"regular": "1.2.0"}), a_template("keda", "1.2.0"))))
+    assert versions(world) == {"keda": "1.2.0"}
+    assert [event.message for event in world.events if event.reason in (MODULE_INSTALL, MODULE_UPGRADE)] == [
+        "module keda 1.1.0 → 1.2.0"
+    ]
 
 
 def test_a_deleted_kyma_deletes_all_manifests_that_it_can(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Sequence
 
 import pytest
 from msgspec.structs import replace
 
 from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kyma.manifests import FINALIZER_MODULE_CR
 from kymatui.engine.cluster.ports import PatchKind
-from kymatui.errors import ConfigurationError, ForbiddenError, KymatuiError, ServerError
+from kymatui.errors import ConfigurationError, ForbiddenError, KymatuiError, RegistryUnreachableError, ServerError
 from kymatui.helm.rendering.releases import Release, Status, to_record
+from kymatui.operator.manifests.manifest_marks import REQUIRED_FINALIZERS
 from kymatui.operator.manifests.module_pass import CRD_KEPT
 from kymatui.operator.manifests.resource_pruning import OBJECT_KEPT
 from tests.controllers.module_worlds import REF, Json, ModuleWorld, config
@@ -77,6 +80,35 @@ def test_a_record_that_was_not_written_is_written_by_the_next_pass(world: Module
     assert world.exists(NEW)
     world.settle()
     assert sorted(world.synced()) == ["new", "old"]
+
+
+@pytest.mark.parametrize("finalizers", [REQUIRED_FINALIZERS, (*REQUIRED_FINALIZERS, FINALIZER_MODULE_CR)])
+def test_a_manifest_stays_while_its_module_cr_exists_whatever_the_registry_does(
+    world: ModuleWorld, finalizers: Sequence[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A killed operator may have created the CR without the finalizer for it."""
+    world.put("1.0.0", THINGS, OLD)
+    default = a_thing("default")
+    world.home.patch(REF, {"spec": {"resource": default}}, PatchKind.MERGE)
+    world.settle()
+    ref = read_ref(default)
+    world.runtime.patch(ref, {"metadata": {"finalizers": ["example.org/held"]}}, PatchKind.MERGE)
+    world.home.patch(REF, {"metadata": {"finalizers": list(finalizers)}}, PatchKind.MERGE)
+
+    def unreachable(manifest: object) -> Sequence[Json]:
+        raise RegistryUnreachableError("reg.example does not answer")
+
+    monkeypatch.setattr(world.layers, "objects", unreachable)
+    world.restart()
+    world.home.delete(REF)
+    for _ in range(12):
+        world.reconcile()
+        assert world.state() in ("Ready", "Deleting")
+    assert "deletionTimestamp" in world.runtime.get(ref)["metadata"]  # type: ignore[index]
+    assert world.exists(OLD), "its manager may be needed to finalize the CR"
+    world.runtime.patch(ref, {"metadata": {"finalizers": []}}, PatchKind.MERGE)
+    world.delete()
+    assert not world.exists(OLD)
 
 
 def test_an_unchanged_module_is_not_written_again(world: ModuleWorld) -> None:

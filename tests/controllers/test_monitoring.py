@@ -21,7 +21,7 @@ from kymatui.errors import (
     UnauthorizedError,
     UnreachableError,
 )
-from kymatui.operator.framework.controller import ReconcileOutcome, Reconciliation, begin_reconciliation
+from kymatui.operator.framework.controller import GroupNews, ReconcileOutcome, Reconciliation, begin_reconciliation
 from kymatui.operator.monitoring import metric_registry
 from kymatui.operator.monitoring.metric_registry import Metric, MetricRegistry, MetricType
 from kymatui.operator.monitoring.operator_log import LogFormat, OperatorLog
@@ -263,11 +263,13 @@ def test_the_log_as_json_names_object_and_reconcile_id() -> None:
     number = begin_reconciliation("kyma")
     log.failed(KYMA_REF, UnreachableError("no answer\nat all"), 2.04)
     log.failed(KYMA_REF, RefusedError("two Kymas"), None)
-    log.info("waiting for the Lease")
+    log.news(GroupNews.STANDBY, "waiting for the Lease")
     failed, skipped, told = (json.loads(line) for line in lines)
     assert {key: value for key, value in failed.items() if key != "date"} == {
         "level": "error",
         "msg": "reconciliation failed",
+        "reason": "ReconcileFailed",
+        "errorType": "UnreachableError",
         "controller": "kyma",
         "reconcileID": number,
         "object": {"kind": "Kyma", "namespace": "kcp-system", "name": "one"},
@@ -292,7 +294,7 @@ def test_what_others_write_forges_no_line_of_the_log(form: LogFormat) -> None:
     lines: list[str] = []
     log = OperatorLog(lines.append, form)
     forged = "no\n12:00:00 Kyma kcp-system/one deleted\x1b]0;x\x07\x9b2J\u202e"
-    log.info(forged)
+    log.news(GroupNews.STANDBY, forged)
     log.head(forged)
     log.failed(KYMA_REF, UnreachableError(forged), 2.0)
     log.failed(replace(KYMA_REF, name=forged), UnreachableError("no"), None)

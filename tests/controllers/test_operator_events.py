@@ -168,7 +168,12 @@ def status(state: str, *modules: tuple[str, str, str], **more: Any) -> dict[str,
             status("Ready", ("a", "1.0.0", "Ready"), message="w", maintenance=True),
             ["Normal ModuleAwaitsMaintenanceWindow module a: w"],
         ),
-        (status("Ready", ("a", "1.0.0", "Deleting")), status("Ready"), ["Normal ModuleDeleted module a is deleted"]),
+        (
+            status("Ready", ("a", "1.0.0", "Deleting"), manifest={"kind": "Manifest"}),
+            status("Ready"),
+            ["Normal ModuleDeleted module a 1.0.0 is deleted"],
+        ),
+        (status("Ready", ("a", "1.0.0", "Error")), status("Ready"), []),
         (
             status("Processing"),
             status("Processing", ("a", "1.0.0", "Ready"), ("b", "2.0.0", "Ready"), ("c", "3.0.0", "")),

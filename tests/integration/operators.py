@@ -90,7 +90,7 @@ class RunningOperator:
     stopped: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self) -> None:
-        reports = GroupReports(self._failed, self.told.append, self.finished.append)
+        reports = GroupReports(self._failed, lambda news, text: self.told.append(text), self.finished.append)
         session = SessionOptions(str(self.plane.kubeconfig), "kcp")
         self.context = operator_context(self.options, reports, session, FetchOptions())
         self.context.guards.changed = lambda kyma, state: self.circuits.setdefault(kyma, []).append(state)

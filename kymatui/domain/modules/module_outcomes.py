@@ -11,6 +11,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from kymatui.domain.kyma.kymas import Kyma
+from kymatui.domain.kyma.manifests import Manifest
 from kymatui.domain.kyma.states import State
 from kymatui.domain.versions import refusals
 from kymatui.domain.versions.refusals import Refusal
@@ -122,6 +123,11 @@ def accepted_status(
         if cluster_scoped:
             status["resource"]["metadata"]["namespace"] = ""
     return {key: value for key, value in status.items() if value or key == "state"}
+
+
+def manifest_entry(manifest: Manifest) -> Json:
+    """Return what the status entry of an installed module says of its Manifest."""
+    return {"version": manifest.version, "manifest": _tracking(manifest.raw)}
 
 
 def status_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Json:

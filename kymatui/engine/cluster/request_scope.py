@@ -30,17 +30,36 @@ class WriteTerm(Protocol):
         """Enter a write; yield the seconds that it may take. Raises CancelledError once the term has ended."""
 
 
+class ObjectChange(Struct, frozen=True):
+    """A change of an object: the verb of its write, or `ADOPT`; `part` is the subresource."""
+
+    verb: str
+    ref: ObjectRef
+    part: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.verb} {self.ref} {self.part}".rstrip()
+
+
+ADOPT: Final = "adopt"
+"""In place of a verb: the object existed, and others had written it."""
+
+
 class RequestScope(Struct, frozen=True):
     """The bounds of a reconciliation.
 
     until     when no further request to a runtime begins, in seconds of the monotonic clock
     term      the time for writes; None: any
     versions  the resource versions of what was read under the term, for writes that must not overwrite another's
+    changes   what was written
+    since     when it began, in seconds of the Unix clock
     """
 
     until: float = math.inf
     term: WriteTerm | None = None
     versions: dict[ObjectRef, str] = field(default_factory=dict)
+    changes: list[ObjectChange] = field(default_factory=list)
+    since: float = field(default_factory=time.time)
 
     @property
     def is_over(self) -> bool:
@@ -53,6 +72,12 @@ _SCOPE: ContextVar[RequestScope] = ContextVar("request_scope", default=_NONE)
 
 def current_scope() -> RequestScope:
     return _SCOPE.get()
+
+
+def note_change(verb: str, ref: ObjectRef, part: str = "") -> None:
+    """Note what a reconciliation has changed; does nothing outside of one."""
+    if (scope := _SCOPE.get()) is not _NONE:
+        scope.changes.append(ObjectChange(verb, ref, part))
 
 
 @contextlib.contextmanager

@@ -18,6 +18,7 @@ from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.ownership import LIFECYCLE_APPLIER
 from kymatui.engine.cluster.ports import OPERATOR_CREATOR, OPERATOR_FIELD_MANAGER, Cluster, Object
+from kymatui.engine.cluster.request_scope import ADOPT, note_change
 from kymatui.engine.dryrun.field_takeover import united_fields
 from kymatui.engine.inventory.ownership_marks import patch_current
 
@@ -46,7 +47,8 @@ def apply_owned(
     answer = apply()
     if not all(has_fields_for(answer, to) for to in _GIVERS):
         return answer  # the sandbox's lifecycle-manager is the operator under other names, which are then alone
-    hand_fields_over(cluster, read_ref(body), Actor.OPERATOR)
+    if hand_fields_over(cluster, read_ref(body), Actor.OPERATOR):
+        note_change(ADOPT, read_ref(body))
     return apply()
 
 

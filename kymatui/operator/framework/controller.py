@@ -6,6 +6,7 @@ import math
 import threading
 import uuid
 from collections.abc import Callable, Iterable, Sequence
+from contextvars import ContextVar
 from enum import StrEnum
 from typing import Final, Protocol
 
@@ -15,6 +16,7 @@ from msgspec.structs import replace
 from kymatui.domain.kubernetes.backoff import Backoff
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.states import State
+from kymatui.engine.cluster.request_scope import ObjectChange
 from kymatui.errors import KymatuiError
 
 
@@ -147,9 +149,6 @@ class PlainController:
         """Do nothing: nothing is kept."""
 
 
-_LOCAL = threading.local()
-
-
 class ReconcileOutcome(StrEnum):
     """The results, named as in controller-runtime's metrics."""
 
@@ -159,7 +158,7 @@ class ReconcileOutcome(StrEnum):
 
 
 class Reconciliation(Struct, frozen=True):
-    """One ended reconciliation; `id` is unique, `seconds` its duration."""
+    """One ended reconciliation; `id` is unique, `seconds` its duration, `changes` what it wrote."""
 
     controller: str
     ref: ObjectRef
@@ -167,26 +166,49 @@ class Reconciliation(Struct, frozen=True):
     seconds: float
     id: str
     error: KymatuiError | None = None
+    changes: Sequence[ObjectChange] = ()
 
 
 Finished = Callable[[Reconciliation], None]
+
+
+class GroupNews(StrEnum):
+    """What is reported of the group as a whole."""
+
+    STARTED = "Started"
+    LEASE_TAKEN = "LeaseTaken"
+    LEASE_LOST = "LeaseLost"
+    STANDBY = "Standby"
+    SHARDS = "ShardsChanged"
+    SHARD_LEASES = "ShardLeases"
+    CONTROLLER_WAITS = "ControllerWaits"
+    MANIFESTS_IGNORED = "ManifestsIgnored"
+    LEVELS = "LogLevels"
+    STOPPING = "Stopping"
+    STOPPED = "Stopped"
+
+
+GroupReport = Callable[[GroupNews, str], None]
+"""A function that gets news of the group, with a sentence for people."""
 
 
 class GroupReports(Struct, frozen=True):
     """The receivers of a group's reports: failures, sentences about the group, and every reconciliation."""
 
     failed: FailureReport
-    log: Callable[[str], None] = lambda line: None
+    log: GroupReport = lambda news, text: None
     finished: Finished = lambda report: None
 
 
 def begin_reconciliation(controller: str) -> str:
     """Return a new id and remember it and the controller for this thread."""
-    _LOCAL.current = controller, str(uuid.uuid4())
+    _CURRENT.set((controller, str(uuid.uuid4())))
     return current_reconciliation()[1]
 
 
 def current_reconciliation() -> tuple[str, str]:
-    """Return controller and id of this thread's last reconciliation, "" outside of one."""
-    current: tuple[str, str] = getattr(_LOCAL, "current", ("", ""))
-    return current
+    """Return controller and id of the last reconciliation of this thread or its context, "" outside of one."""
+    return _CURRENT.get()
+
+
+_CURRENT: Final[ContextVar[tuple[str, str]]] = ContextVar("reconciliation", default=("", ""))

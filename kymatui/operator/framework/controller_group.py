@@ -23,6 +23,7 @@ from kymatui.engine.jobs.run import RunLimits
 from kymatui.errors import CancelledError, ClusterError, DefectError, KymatuiError, NotFoundError, RefusedError
 from kymatui.operator.framework.controller import (
     GONE,
+    GroupNews,
     GroupReports,
     KindWatch,
     OperatorController,
@@ -111,7 +112,8 @@ class ControllerGroup:
             self._share(cancel)
             return
         while self._lead(cancel):
-            self._reports.log(f"no connection to {self._home.name}: paused until the Lease is held again")
+            text = f"no connection to {self._home.name}: paused until the Lease is held again"
+            self._reports.log(GroupNews.LEASE_LOST, text)
 
     def _require_kinds(self) -> None:
         missing = {name for controller in self._controllers for name in self._unserved(controller)}
@@ -131,7 +133,9 @@ class ControllerGroup:
         terms = LeaseTerms(self._lease_seconds, timeout=float("inf"), standby=True)
         lease = Lease(patient, self._clock, LEADER, LEADER_NAMESPACE, own_identity(), terms)
         try:
-            with lease.hold(cancel, _each_once(self._reports.log)) as stopped:
+            with lease.hold(cancel, _each_once(partial(self._reports.log, GroupNews.STANDBY))) as stopped:
+                text = f"holds the Lease {LEADER_NAMESPACE}/{lease.name} as {own_identity()}"
+                self._reports.log(GroupNews.LEASE_TAKEN, text)
                 self._work(stopped)
         except CancelledError:
             return False  # cancelled while waiting for another holder
@@ -145,15 +149,15 @@ class ControllerGroup:
             return not cancel.is_set()
         if lease.cut_off or cancel.is_set():
             return not cancel.is_set()
-        raise RefusedError(
-            f"another operator has taken the Lease {LEADER_NAMESPACE}/{lease.name}; this one has stopped",
-            hint="start it again; it waits until the other one has stopped",
-        )
+        text = f"another operator has taken the Lease {LEADER_NAMESPACE}/{lease.name}; this one has stopped"
+        self._reports.log(GroupNews.LEASE_LOST, text)
+        raise RefusedError(text, hint="start it again; it waits until the other one has stopped")
 
     def _share(self, cancel: threading.Event) -> None:
         """Work on the shards that this replica holds, until `cancel` is set; release them at the end."""
         plan = ShardPlan(LEADER, LEADER_NAMESPACE, self._shards, replica_name())
-        holder = self._holder = ShardHolder(self._home, plan, self._changed_shards.put, self._reports.log)
+        tell = partial(self._reports.log, GroupNews.SHARD_LEASES)
+        holder = self._holder = ShardHolder(self._home, plan, self._changed_shards.put, tell)
         ended = threading.Event()
         defects: list[BaseException] = []
 
@@ -192,7 +196,8 @@ class ControllerGroup:
             except queue.Empty:
                 continue
             held = self.held_shards()
-            self._reports.log(f"holds {len(held)} of {self._shards} shards: {', '.join(map(str, held)) or 'none'}")
+            numbers = ", ".join(map(str, held)) or "none"
+            self._reports.log(GroupNews.SHARDS, f"holds {len(held)} of {self._shards} shards: {numbers}")
             for controller in list(self._running):
                 try:
                     controller.shards_changed(shards)
@@ -230,7 +235,8 @@ class ControllerGroup:
             if controller.name not in reported:
                 reported.add(controller.name)
                 kinds = ", ".join(missing)
-                self._reports.log(f"controller {controller.name} waits: {self._home.name} does not serve {kinds}")
+                text = f"controller {controller.name} waits: {self._home.name} does not serve {kinds}"
+                self._reports.log(GroupNews.CONTROLLER_WAITS, text)
             return False
         started = RunningController(self._home, controller, self._reports, self._holder)
         running.append(started)  # before its first request, so that a failure there closes its watches
@@ -409,7 +415,8 @@ class RunningController:
         number = begin_reconciliation(name)
 
         def finish(result: ReconcileOutcome, error: KymatuiError | None = None) -> None:
-            self._finished(Reconciliation(name, ref, result, time.monotonic() - start, number, error))
+            seconds = time.monotonic() - start
+            self._finished(Reconciliation(name, ref, result, seconds, number, error, tuple(scope.changes)))
 
         try:
             with request_scope(scope):

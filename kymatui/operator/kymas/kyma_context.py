@@ -13,10 +13,11 @@ from typing import Final, Protocol
 
 from msgspec import Struct, field
 
-from kymatui.domain.kubernetes.object_meta import OPERATOR
+from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, LABEL_MODULE_NAME, OPERATOR
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import Kyma
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings
+from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.engine.cluster.ports import Clock, Cluster
 from kymatui.ocm.descriptors import ComponentDescriptor
 from kymatui.operator.catalogs.runtime_catalog import CatalogCache, RuntimeCatalog
@@ -59,6 +60,19 @@ class Components(Protocol):
 def never_certain(ref: ObjectRef) -> bool:
     """Return False: without a watch only the server knows whether an object exists."""
     return False
+
+
+def kyma_manifests(home: Cluster, kyma: Kyma, cancel: threading.Event, module: str = "") -> list[Manifest]:
+    """Return all Manifests with the label of a Kyma, or those of one of its modules."""
+    labels = f"{LABEL_KYMA_NAME}={kyma.meta.name}" + (f",{LABEL_MODULE_NAME}={module}" if module else "")
+    manifests = home.list(MANIFEST, kyma.meta.namespace, labels=labels, cancel=cancel)
+    return [manifest for manifest in map(read_manifest, manifests) if isinstance(manifest, Manifest)]
+
+
+def installed_manifest(home: Cluster, kyma: Kyma, module: str, cancel: threading.Event) -> Manifest | None:
+    """Return the Manifest of a module whose report names none: a refusal replaced it, as in lifecycle-manager."""
+    manifests = kyma_manifests(home, kyma, cancel, module)
+    return next((manifest for manifest in manifests if not (manifest.mandatory or manifest.unmanaged)), None)
 
 
 class KymaContext(Struct, frozen=True):

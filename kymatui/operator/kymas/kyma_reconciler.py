@@ -21,6 +21,7 @@ from kymatui.domain.kubernetes.object_meta import (
 from kymatui.domain.kubernetes.refs import CRD, ObjectRef
 from kymatui.domain.kyma.kyma_conditions import KymaCondition
 from kymatui.domain.kyma.kymas import NO_CHANNEL, SKIP_WINDOWS, Kyma, read_kyma
+from kymatui.domain.kyma.manifests import Manifest
 from kymatui.domain.kyma.states import State, modules_condition
 from kymatui.domain.modules.risks import NO_ACCESS
 from kymatui.domain.plans.kyma_manifest import MANAGED_BY
@@ -37,7 +38,7 @@ from kymatui.errors import (
 from kymatui.operator.catalogs.runtime_catalog import RELEASE_META, TEMPLATE
 from kymatui.operator.framework.controller import GONE, KindWatch, Wake
 from kymatui.operator.framework.runtime_cache import KymaKey, is_connection_failure
-from kymatui.operator.kymas.kyma_context import KYMA, KYMA_FINALIZER, MANIFEST, KymaContext
+from kymatui.operator.kymas.kyma_context import KYMA, KYMA_FINALIZER, MANIFEST, KymaContext, kyma_manifests
 from kymatui.operator.kymas.kyma_status import (
     METADATA_FAILURE,
     REMOTE_INSTALLATION,
@@ -49,6 +50,7 @@ from kymatui.operator.kymas.manifest_writes import ManifestWrites, set_finalizer
 from kymatui.operator.kymas.module_reports import ModuleReports
 from kymatui.operator.kymas.runtime_kyma import RUNTIME_KYMA, RUNTIME_NAMESPACE, RuntimeKyma, with_runtime_spec
 from kymatui.operator.monitoring.event_correlation import EventType, ObjectEvent
+from kymatui.operator.monitoring.event_writer import skipped
 
 MOST_MODULES: Final = 500
 SPREAD: Final = 0.06
@@ -104,6 +106,7 @@ class KymaController:
         if isinstance(kyma, MalformedObject):
             raise ConfigurationError(f"{ref} cannot be read: {kyma.reason}")
         if kyma.meta.label_is_true(LABEL_SKIP) and not kyma.meta.deleting:
+            self._context.events(kyma.raw, skipped(LABEL_SKIP))
             return self._context.intervals.success
         access = self._access(kyma, cancel)
         if kyma.meta.deleting and access.error is None:
@@ -293,7 +296,7 @@ class KymaPass:
 
     def _restored_spec(self) -> Mapping[str, Any]:
         is_new = not self._kyma.active_channel  # and gets the stored spec, whatever Manifests there are
-        manifests = () if is_new else ManifestWrites(self._context.home, self._cancel).of_kyma(self._kyma)
+        manifests = () if is_new else kyma_manifests(self._context.home, self._kyma, self._cancel)
         return restored_spec(self._kyma, manifests)
 
     def _require_spec(self, words: str = "") -> None:
@@ -407,7 +410,6 @@ class KymaDeletion:
         self._kyma = kyma
         self._runtime = runtime
         self._cancel = cancel
-        self._writes = ManifestWrites(context.home, cancel)
         self._status = new_draft(context, kyma)
 
     def step(self) -> bool:
@@ -439,7 +441,7 @@ class KymaDeletion:
         if runtime is not None:
             for reason, ref in _RUNTIME_STEPS:
                 yield reason, partial(self._delete, runtime, ref)
-        yield "EnsureManifestDeletion", lambda: bool(self._writes.of_kyma(self._kyma))
+        yield "EnsureManifestDeletion", lambda: bool(self._manifests())
         yield "DropKymaFinalizer", self._release
 
     def _set_deleting(self) -> bool:
@@ -450,12 +452,15 @@ class KymaDeletion:
         return True
 
     def _delete_manifests(self) -> bool:
-        manifests = self._writes.of_kyma(self._kyma)
+        manifests = self._manifests()
         if all(manifest.meta.deleting for manifest in manifests):
             return False
-        for error in self._writes.delete_all(manifest.ref for manifest in manifests):
+        for error in ManifestWrites(self._context.home, self._cancel).delete_all(item.ref for item in manifests):
             raise error
         return True
+
+    def _manifests(self) -> Sequence[Manifest]:
+        return kyma_manifests(self._context.home, self._kyma, self._cancel)
 
     def _remove_webhook(self) -> bool:
         webhook = self._context.webhook

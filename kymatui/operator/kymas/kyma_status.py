@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
 from kymatui.domain.kubernetes.object_meta import LONGEST_MESSAGE, format_time, read_ref
@@ -34,8 +35,12 @@ def success(reason: str) -> ObjectEvent:
     return ObjectEvent(EventType.NORMAL, reason, "Success")
 
 
-def status_events(before: _Status, after: _Status, *, failed: bool) -> Iterator[ObjectEvent]:
+def status_events(
+    before: _Status, after: _Status, *, failed: bool, installed: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[ObjectEvent]:
     """Yield the events of a new status; the error of a failed reconciliation has an event of its own.
+
+    `installed` are versions that the status before does not have.
 
     Modules of which a status says the same are one event. That they are ready goes without saying where the Kyma
     becomes ready, except for those that were in trouble.
@@ -45,12 +50,14 @@ def status_events(before: _Status, after: _Status, *, failed: bool) -> Iterator[
     becomes_ready = before.get("state") != State.READY and after.get("state") == State.READY
     names_by_reason: dict[str, list[str]] = {}
     for name, entry in new.items():
-        then, now = str(old.get(name, {}).get("version", "")), str(entry.get("version", ""))
+        then = str(old.get(name, {}).get("version") or installed.get(name, ""))
+        now = str(entry.get("version", ""))
         if now and then != now:
             names_by_reason.setdefault(MODULE_UPGRADE if then else MODULE_INSTALL, []).append(_version(name, then, now))
         if _is_ready_now(old.get(name, {}), entry) and not (becomes_ready and _was_on_its_way(old.get(name, {}))):
             names_by_reason.setdefault(_READY, []).append(f"{name} {now}".rstrip())
-    names_by_reason[MODULE_DELETED] = [name for name in old if name not in new]
+    gone = {name: entry for name, entry in old.items() if name not in new and entry.get("manifest")}
+    names_by_reason[MODULE_DELETED] = [f"{name} {entry.get('version', '')}".rstrip() for name, entry in gone.items()]
     for reason, names in names_by_reason.items():
         yield from _together(reason, names)
     for name, entry in new.items():
@@ -113,6 +120,8 @@ class KymaStatusDraft:
         self.stamp = format_time(now)
         self.state = kyma.state
         self.active_channel = kyma.active_channel
+        self.installed: dict[str, str] = {}
+        """The versions of modules whose reports had none."""
         self.modules: list[Json] = [dict(entry) for entry in self._before.get("modules") or []]
         self._indexes = self._index()
         kinds = [entry for entry in KymaCondition if webhook or entry is not KymaCondition.WEBHOOK]
@@ -190,7 +199,7 @@ class KymaStatusDraft:
         changed = status_changes(self._before, document)
         if changed:
             self._patch(home, changed)
-            for event in status_events(self._reported, document, failed=failed):
+            for event in status_events(self._reported, document, failed=failed, installed=self.installed):
                 self._events(self._kyma.raw, event)
             self._reported = document
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, NoReturn
 
-from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, LABEL_MANDATORY, read_ref
+from kymatui.domain.kubernetes.object_meta import LABEL_MANDATORY, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import Kyma
 from kymatui.domain.kyma.manifests import ImageSpec, Manifest, read_manifest
@@ -18,7 +18,7 @@ from kymatui.engine.cluster.concurrency import attempt
 from kymatui.engine.cluster.ports import OPERATOR_CREATOR, OPERATOR_FIELD_MANAGER, Cluster, PatchKind
 from kymatui.engine.dryrun.controller_handover import apply_owned
 from kymatui.errors import KymatuiError, NotFoundError
-from kymatui.operator.kymas.kyma_context import MANIFEST, never_certain
+from kymatui.operator.kymas.kyma_context import never_certain
 from kymatui.operator.kymas.module_planning import PlannedModule
 from kymatui.operator.manifests.manifest_marks import LAYER_TYPES, REQUIRED_FINALIZERS, SYNCED_LAYER
 
@@ -119,12 +119,6 @@ class ManifestWrites:
         for ref in refs:
             attempt(partial(self.delete, ref), failed)
         return failed
-
-    def of_kyma(self, kyma: Kyma) -> list[Manifest]:
-        """Return all Manifests with the label of a Kyma."""
-        labels = f"{LABEL_KYMA_NAME}={kyma.meta.name}"
-        manifests = self._home.list(MANIFEST, kyma.meta.namespace, labels=labels, cancel=self._cancel)
-        return [manifest for manifest in map(read_manifest, manifests) if isinstance(manifest, Manifest)]
 
 
 def _is_marked_mandatory(manifest: Mapping[str, Any]) -> bool:

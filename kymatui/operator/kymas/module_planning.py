@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kymatui.domain.kyma.kymas import Kyma
 from kymatui.domain.kyma.module_templates import ModuleTemplate, TemplateGeneration
@@ -14,18 +15,19 @@ from kymatui.domain.modules.module_outcomes import Outcome, WorkItem, outcome_of
 from kymatui.domain.plans.kyma_manifest import ModuleContent, kyma_manifest
 from kymatui.domain.versions import refusals
 from kymatui.domain.versions.messages import refusal_words
-from kymatui.domain.versions.resolution import Resolution, resolve, strict_resolution
+from kymatui.domain.versions.resolution import Resolution, guard, resolve, strict_resolution
 from kymatui.engine.sources.oci_layers import manifest_layer
 from kymatui.errors import CancelledError, ConfigurationError, KymatuiError
 from kymatui.ocm import DescriptorError, module_layers, read_descriptor
-from kymatui.operator.kymas.kyma_context import KymaContext
+from kymatui.operator.kymas.kyma_context import KymaContext, installed_manifest
 
 
 class PlannedModule(Struct, frozen=True):
     """One module of a Kyma.
 
     `body` is its Manifest, None if the module cannot be resolved; `message` is why; `channel` and `component` are those
-    of a new status entry. `mandatory` means that the mandatory controller writes the Manifest.
+    of a new status entry. `mandatory` means that the mandatory controller writes the Manifest. `installed` is the
+    version that the report does not have.
     """
 
     item: WorkItem
@@ -36,6 +38,7 @@ class PlannedModule(Struct, frozen=True):
     template: ModuleTemplate | None = None
     body: Mapping[str, Any] | None = None
     mandatory: bool = False
+    installed: str = ""
 
 
 class ModulePlanner:
@@ -51,8 +54,20 @@ class ModulePlanner:
         planned_modules = []
         for item in work_list(kyma):
             resolution = resolve(item.name, kyma, index, now=now, rules=self._context.settings)
-            planned_modules.append(self._planned(kyma, item, strict_resolution(resolution)))
+            resolution, installed = strict_resolution(resolution), ""
+            if resolution.refusal is None:
+                installed = self._installed(kyma, item.name, cancel)
+                resolution = _guarded(resolution, installed)
+            planned_modules.append(replace(self._planned(kyma, item, resolution), installed=installed))
         return planned_modules
+
+    def _installed(self, kyma: Kyma, module: str, cancel: threading.Event) -> str:
+        """Return the version of a module whose report lost it with an earlier refusal, "" if there is none."""
+        report = kyma.report(module)
+        if report is None or report.version or report.template is not None:
+            return ""
+        manifest = installed_manifest(self._context.home, kyma, module, cancel)
+        return manifest.version if manifest is not None else ""
 
     def _planned(self, kyma: Kyma, item: WorkItem, resolution: Resolution) -> PlannedModule:
         refusal, template = resolution.refusal, resolution.template
@@ -67,9 +82,15 @@ class ModulePlanner:
         except CancelledError:
             raise
         except (KymatuiError, DescriptorError) as error:
-            return PlannedModule(item, Outcome.FAILED, str(error), resolution.channel)
+            return PlannedModule(item, Outcome.KEEP_FAILED, str(error), resolution.channel)
         body = kyma_manifest(kyma, item, template, content, resolution.channel, mandatory=False)
         return PlannedModule(item, outcome, message, resolution.channel, content.component, template, body, mandatory)
+
+
+def _guarded(resolution: Resolution, installed: str) -> Resolution:
+    """Refuse an older version; lifecycle-manager downgrades a module whose template was missing meanwhile."""
+    refusal = guard(resolution.module, installed, (resolution.channel, resolution.version)) if installed else None
+    return replace(resolution, refusal=refusal) if isinstance(refusal, refusals.HeldBack) else resolution
 
 
 def module_content(context: KymaContext, template: ModuleTemplate, component: str, version: str) -> ModuleContent:

@@ -13,9 +13,9 @@ from kymatui.domain.kubernetes.object_meta import OPERATOR
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import Kyma
 from kymatui.domain.kyma.states import State
-from kymatui.domain.modules.module_outcomes import Outcome, accepted_status, refused_status
+from kymatui.domain.modules.module_outcomes import Outcome, accepted_status, manifest_entry, refused_status
 from kymatui.errors import CancelledError, ConflictError, KymatuiError
-from kymatui.operator.kymas.kyma_context import KymaContext
+from kymatui.operator.kymas.kyma_context import KymaContext, installed_manifest
 from kymatui.operator.kymas.kyma_status import KymaStatusDraft
 from kymatui.operator.kymas.manifest_writes import ManifestWrites, ModuleNotRemovedError
 from kymatui.operator.kymas.module_planning import ModulePlanner, PlannedModule
@@ -41,6 +41,7 @@ class ModuleReports:
         failed: list[KymatuiError] = []
         for module in self._planner.plan(kyma, cancel):
             current = status.module(module.item.name)
+            status.installed[module.item.name] = module.installed
             try:
                 status.put_module(_entry(module, writes.write(kyma, module), current))
             except CancelledError:
@@ -76,13 +77,17 @@ class ModuleReports:
     ) -> tuple[list[ObjectRef], list[KymatuiError]]:
         """Take the state of disabled modules from their Manifests, drop those without one; return the Manifests."""
         gone, remaining, failed = list[str](), list[ObjectRef](), list[KymatuiError]()
+        home = self._context.home
         for entry in status.modules:
             name = str(entry.get("name", ""))
             if kyma.request(name) is not None:
                 continue
-            ref = _manifest_of(entry)
             try:
-                raw = self._context.home.get(ref, cancel=cancel) if ref is not None else None
+                if "manifest" not in entry and (installed := installed_manifest(home, kyma, name, cancel)) is not None:
+                    status.installed[name] = installed.version
+                    entry |= manifest_entry(installed)
+                ref = _manifest_of(entry)
+                raw = home.get(ref, cancel=cancel) if ref is not None else None
             except CancelledError:
                 raise
             except KymatuiError as error:
@@ -101,6 +106,8 @@ def _entry(
     planned: PlannedModule, live: Mapping[str, Any] | None, current: Mapping[str, Any] | None
 ) -> Mapping[str, Any]:
     if planned.outcome is not Outcome.ACCEPTED or planned.body is None or planned.template is None:
+        if current is not None and not planned.item.enabled:
+            return {key: value for key, value in current.items() if key != "message"}  # of a version that goes
         return refused_status(
             planned.outcome,
             planned.item.name,

@@ -10,6 +10,7 @@ from typing import Any, Final
 from kymatui.domain.kubernetes.object_meta import (
     LABEL_KYMA_NAME,
     LABEL_MANAGED_BY,
+    LABEL_SKIP,
     OPERATOR,
     MalformedObject,
     field_managers,
@@ -26,6 +27,7 @@ from kymatui.operator.framework.work_queue import BACKOFF, WORKERS
 from kymatui.operator.manifests.module_pass import ModuleContext, ModulePass
 from kymatui.operator.manifests.standalone_context import StandaloneContext
 from kymatui.operator.manifests.standalone_pass import StandalonePass
+from kymatui.operator.monitoring.event_writer import skipped
 
 RESYNC: Final = 1800.0
 """Seconds between two reconciliations of an unchanged Manifest."""
@@ -47,7 +49,7 @@ class ManifestReconciler:
         self.intervals = modules.intervals if modules is not None else RequeueIntervals(backoff=BACKOFF)
         self._standalone = standalone
         self._modules = modules
-        self._watches = context.watches
+        self._watches, self._events = context.watches, context.events
         self._accesses = AccessSecretWatches(context.home)
 
     def begin(self, wake: Wake) -> None:
@@ -83,6 +85,7 @@ class ManifestReconciler:
         if isinstance(manifest, MalformedObject):
             raise ConfigurationError(f"{ref} cannot be read: {manifest.reason}")
         if manifest.skipped:
+            self._events(raw, skipped(LABEL_SKIP))
             self.leave(ref)
             return modules.intervals.success if modules is not None else None
         if modules is not None:

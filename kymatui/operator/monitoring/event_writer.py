@@ -35,19 +35,35 @@ _TRIES: Final = 12
 _PAUSE: Final = 10.0  # seconds between tries, as in client-go
 _END: Final = 2.0  # seconds for the events that wait at the end
 
+SKIPPED: Final = "Skipped"
+LOGGED_ONLY: Final = frozenset({SKIPPED})
+"""The reasons of decisions that are in the log, and no Events: they repeat with each resync."""
+
 Record = Callable[[Mapping[str, Any], ObjectEvent], None]
-"""A function that records an event about an object, which is given as the server sent it; it never fails."""
+"""A function that records a decision about an object, which is given as the server sent it; it never fails."""
+Decided = Callable[[ObjectRef, ObjectEvent], None]
+"""What log and metrics get of each decision."""
 
 
 def no_events(about: Mapping[str, Any], event: ObjectEvent) -> None:
     """Record nothing."""
 
 
-class EventWriter:
-    """Implements `GroupService`: events that are recorded while the group leads are written to the control plane."""
+def skipped(label: str) -> ObjectEvent:
+    """Return the decision about an object that has the label which pauses it."""
+    return ObjectEvent(EventType.NORMAL, SKIPPED, f"paused by the label {label}")
 
-    def __init__(self, cluster: Cluster, clock: Clock, identity: str) -> None:
-        self._cluster, self._clock = cluster, clock
+
+class EventWriter:
+    """Implements `GroupService`: events that are recorded while the group leads are written to the control plane.
+
+    `decided` gets each of them first, and what is no Event.
+    """
+
+    def __init__(
+        self, cluster: Cluster, clock: Clock, identity: str, decided: Decided = lambda ref, event: None
+    ) -> None:
+        self._cluster, self._clock, self._decided = cluster, clock, decided
         self._identity = identity
         self._correlator = EventCorrelator()
         self._uids: dict[ObjectRef, str] = {}
@@ -72,10 +88,12 @@ class EventWriter:
         self._stop.set()
 
     def record(self, about: Mapping[str, Any], event: ObjectEvent) -> None:
-        """Queue an event about an object of the control plane; drop it if too many wait."""
+        """Report a decision about an object of the control plane, and queue its Event; drop that if too many wait."""
         uid = str((about.get("metadata") or {}).get("uid") or "")
-        self._here.last = (read_ref(about), event.message)
-        self._put(EventSubject(read_ref(about), uid), event)
+        self._decided(read_ref(about), event)
+        if event.reason not in LOGGED_ONLY:
+            self._here.last = (read_ref(about), event.message)
+            self._put(EventSubject(read_ref(about), uid), event)
 
     def finished(self, reconciliation: Reconciliation) -> None:
         """Record the error of a reconciliation of this thread, unless that was done with a reason of its own.

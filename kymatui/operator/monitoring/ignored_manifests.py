@@ -10,6 +10,7 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.plans.backups import summarize_names
 from kymatui.engine.cluster.concurrency import report_defect
 from kymatui.errors import ForbiddenError, KymatuiError
+from kymatui.operator.framework.controller import GroupNews, GroupReport
 from kymatui.operator.monitoring.metric_registry import MetricRegistry
 from kymatui.operator.monitoring.operator_metrics import IGNORED_MANIFESTS
 
@@ -23,7 +24,7 @@ ListManifests = Callable[[threading.Event], Sequence[ObjectRef]]
 class IgnoredManifests:
     """Implements `GroupService`: a line in the log for each new one, and a metric with their number."""
 
-    def __init__(self, read: ListManifests, scope: str, tell: Callable[[str], None], registry: MetricRegistry) -> None:
+    def __init__(self, read: ListManifests, scope: str, tell: GroupReport, registry: MetricRegistry) -> None:
         """`scope` names the namespaces whose Manifests are reconciled."""
         self._read = read
         self._scope = scope
@@ -57,5 +58,6 @@ class IgnoredManifests:
         self._registry.set(IGNORED_MANIFESTS, len(manifests))
         if new := sorted(manifests - self._reported):
             names = summarize_names(new)
-            self._tell(f"ignored: {names}; Manifests of {self._scope} are installed, see --manifest-namespaces")
+            text = f"ignored: {names}; Manifests of {self._scope} are installed, see --manifest-namespaces"
+            self._tell(GroupNews.MANIFESTS_IGNORED, text)
         self._reported = manifests

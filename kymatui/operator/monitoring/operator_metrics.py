@@ -9,6 +9,7 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.cluster.circuit_breaker import CircuitState
 from kymatui.errors import ConfigurationError, DefectError, KymatuiError, UnauthorizedError, UnreachableError
 from kymatui.operator.framework.controller import ReconcileOutcome, Reconciliation
+from kymatui.operator.monitoring.event_correlation import ObjectEvent
 from kymatui.operator.monitoring.metric_registry import CONTENT_TYPE, Labels, Metric, MetricRegistry, MetricType
 
 _KYMA, _STATE, _MODULE, _SHOOT, _INSTANCE = "kyma_name", "state", "module_name", "shoot", "instance_id"
@@ -94,12 +95,18 @@ CIRCUIT_STATE: Final = Metric(
 IGNORED_MANIFESTS: Final = Metric(
     "kymatui_ignored_manifests", "Manifests in namespaces whose Manifests are not installed", GAUGE
 )
+DECISIONS: Final = Metric(
+    "kymatui_decisions_total",
+    "Decisions by kind of object and reason, as in log and Events",
+    COUNTER,
+    ("kind", "reason"),
+)
 SHARD_HELD: Final = Metric("kymatui_shard_held", "Shards that this replica holds", GAUGE, ("shard",))
 METRICS: Final = (
     KYMA_STATE, MODULE_STATE, MANDATORY_MODULES, MANDATORY_STATE, REQUEUES, WINDOWS_READ, SLOW_MANIFEST,
     RECONCILE_TOTAL, RECONCILE_ERRORS, RECONCILE_PANICS, RECONCILE_TIME, WORKQUEUE_DEPTH, LISTENER_REQUESTS,
     LISTENER_ERRORS, LISTENER_DURATION, LISTENER_INFLIGHT, LISTENER_OVERSIZED, LISTENER_UNVERIFIED, CIRCUIT_STATE,
-    SHARD_HELD, IGNORED_MANIFESTS,
+    SHARD_HELD, IGNORED_MANIFESTS, DECISIONS,
     PURGE_TIME, PURGE_REQUESTS, PURGE_ERROR,
 )  # fmt: skip
 _SLOW: Final = 60.0
@@ -125,6 +132,10 @@ class ReconcileMetrics:
         reason, how = _requeue(reconciliation)
         if reason:
             self._registry.add(REQUEUES, 1, reason, how)
+
+    def decided(self, ref: ObjectRef, event: ObjectEvent) -> None:
+        """Count a decision."""
+        self._registry.add(DECISIONS, 1, ref.kind.kind, event.reason)
 
     def _record_duration(self, ref: ObjectRef, seconds: float) -> None:
         series: dict[Labels, float] = {(ref.name,): seconds} if seconds >= _SLOW else {}

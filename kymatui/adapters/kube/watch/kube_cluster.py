@@ -13,10 +13,11 @@ from kymatui.adapters.kube.watch.object_changes import WatchedChanges
 from kymatui.adapters.kube.watch.object_recording import WatchedObjects
 from kymatui.adapters.kube.watch.projections import MetadataOnly
 from kymatui.adapters.kube.watch.watch_reader import UNATTENDED, WatchTiming
+from kymatui.domain.kubernetes.object_meta import last_writes
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.logs.log_query import LogQuery
 from kymatui.engine.cluster.ports import Object, ServedKind, Write, Writes, WriteVerb
-from kymatui.engine.cluster.request_scope import note_permission, note_write
+from kymatui.engine.cluster.request_scope import current_scope, note_change, note_permission, note_write
 from kymatui.errors import NotFoundError
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ T = TypeVar("T")
 _LIST_VERBS = ("list", "watch")
 _FRESH = 10.0
 """Seconds for which it is taken for granted that no kind has come."""
+_CLOCKS_DIFFER = 10.0  # seconds that the server's clock may be behind
 
 
 # and nothing else: a server that cannot answer so shall refuse, and not send the data
@@ -188,7 +190,10 @@ class KubeCluster(ReviewedCluster, Writes):
         verb = "patch" if write.verb is WriteVerb.APPLY else write.verb.value
         body = write.body if write.verb is not WriteVerb.DELETE else None
         note_write(verb, write.ref, body, cluster=self.name)
-        return self._of_kind(write.ref.kind, lambda resource: self.client.write(resource, write, cancel))
+        answer = self._of_kind(write.ref.kind, lambda resource: self.client.write(resource, write, cancel))
+        if not write.dry_run and (write.verb is not WriteVerb.APPLY or _is_changed(answer, write.manager)):
+            note_change(write.verb.value, write.ref, write.subresource)
+        return answer
 
     def _of_kind(self, gvk: GroupVersionKind, call: Callable[[ApiResource], T]) -> T:
         """Call with the kind's resource. On a 404 about the kind, read discovery again and call once more."""
@@ -209,6 +214,12 @@ def is_kind_missing(error: NotFoundError) -> bool:
     """Return whether a 404 is about the kind: its details name no object and no namespace."""
     details = error.body.get("details")
     return not (isinstance(details, Mapping) and details.get("name"))
+
+
+def _is_changed(answer: Object, manager: str) -> bool:
+    """Return whether an apply has changed its object: else the time of the manager's last write stays as it was."""
+    since = current_scope().since - _CLOCKS_DIFFER
+    return any(name == manager and (at or 0.0) >= since for name, at in last_writes(answer))
 
 
 def _served(resource: ApiResource) -> ServedKind:

@@ -13,7 +13,9 @@ import yaml
 
 from kymatui.cli.cluster_options import add_insecure_registries, add_option, add_options, add_output, read_duration
 from kymatui.cli.commands.program.operator_options import (
+    LOGGED,
     NAMESPACE,
+    add_log_level,
     add_lookup_secrets,
     add_manifest_namespaces,
     add_shards,
@@ -26,6 +28,7 @@ from kymatui.cli.output.printing import print_text
 from kymatui.errors import UnknownNameError, UsageError
 from kymatui.operator.installation.deployment import DeploymentOptions, operator_objects
 from kymatui.operator.installation.install import kyma_crds
+from kymatui.operator.monitoring.log_levels import LogLevels
 from kymatui.operator.program import CONTROLLERS, OperatorOptions, purge_terms
 from kymatui.operator.program_ports import agent_options, read_networks
 
@@ -60,6 +63,7 @@ def configure_deployment(parser: argparse.ArgumentParser, *, upgrade: bool = Fal
     add_manifest_namespaces(parser, argparse.SUPPRESS)
     add_lookup_secrets(parser, argparse.SUPPRESS)
     add_shards(parser, argparse.SUPPRESS)
+    add_log_level(parser, argparse.SUPPRESS)
     single = "the control plane is also the only runtime; makes the operator cluster-admin"
     add_options(parser, {"--single-cluster": single}, argparse.SUPPRESS)
     configure_purge(parser, shared=True)
@@ -153,6 +157,7 @@ def deployment_options(args: argparse.Namespace) -> DeploymentOptions:
         "--shards": str(args.shards) if args.shards else "",
         "--skip-finalizer-purging-for": args.skip_finalizer_purging_for,
         "--lookup-secrets": ",".join(lookup_secrets(args)),
+        "--log-level": str(LogLevels.parse(args.log_level, LOGGED)) if args.log_level else "",
     }
     plain = (f"--insecure-registry={host}" for host in dict.fromkeys(args.insecure_registry))
     home = OperatorOptions(namespace=args.namespace or "", single_cluster=args.single_cluster).kyma_namespace

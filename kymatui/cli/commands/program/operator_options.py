@@ -10,6 +10,8 @@ from typing import Any, Final
 from kymatui.cli.cluster_options import add_option, add_options
 from kymatui.errors import UsageError
 from kymatui.operator.manifests.manifest_marks import MANIFEST_ACCOUNT
+from kymatui.operator.monitoring.operator_log import OPERATOR
+from kymatui.operator.program import CONTROLLERS
 
 MOST_SHARDS: Final = 64
 NAMESPACE: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
@@ -79,6 +81,17 @@ def lookup_secrets(args: argparse.Namespace) -> tuple[str, ...]:
         if not (NAMESPACE.fullmatch(namespace) and (rest == "*" or _NAME.fullmatch(rest))):
             raise UsageError(f'--lookup-secrets "{name}" names no Secret', hint="write NAMESPACE/NAME or NAMESPACE/*")
     return names
+
+
+LOGGED: Final = (*CONTROLLERS, "purge", "state-metrics", OPERATOR)
+"""The names whose level in the log can be set: the controllers, and the operator as a whole."""
+
+
+def add_log_level(parser: argparse.ArgumentParser, default: Any) -> None:
+    """Add the option; `default` is its default value."""
+    levels = "debug, info, warning or error"
+    text = f"lowest level of the log: {levels}; of single controllers after commas: info,manifest=debug (default: info)"
+    add_options(parser, {"--log-level LEVELS": text}, default)
 
 
 def _names(text: str) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import signal
 import sys
 import threading
@@ -29,6 +30,8 @@ from kymatui.cli.commands.program.operator_manifests import (
     print_manifests,
 )
 from kymatui.cli.commands.program.operator_options import (
+    LOGGED,
+    add_log_level,
     add_manifest_namespaces,
     add_shards,
     lookup_secrets,
@@ -41,10 +44,13 @@ from kymatui.cli.options.unknown_names import require_namespace
 from kymatui.cli.output.plan_changes import plan_document
 from kymatui.cli.output.printing import print_line, print_text
 from kymatui.cli.session_arguments import session_options_of
+from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.cluster.request_scope import RequestRate
 from kymatui.errors import ConfigurationError, UnknownNameError, UsageError
-from kymatui.operator.framework.controller import GroupReports, RequeueIntervals
+from kymatui.operator.framework.controller import GroupReports, Reconciliation, RequeueIntervals
 from kymatui.operator.manifest_context import connection_target
+from kymatui.operator.monitoring.event_correlation import ObjectEvent
+from kymatui.operator.monitoring.log_levels import LevelFile, LogLevels
 from kymatui.operator.monitoring.metric_registry import MetricRegistry
 from kymatui.operator.monitoring.operator_log import LogFormat, OperatorLog
 from kymatui.operator.monitoring.operator_metrics import (
@@ -113,14 +119,33 @@ def run(args: argparse.Namespace) -> int:
         return _ACTIONS[args.action][2](args)
     options, fetch = _operator_options(args), fetch_options(args)
     session, _ = session_options_of(args)
-    log = OperatorLog(lambda line: print_line(line, sys.stderr), LogFormat(args.log_format))
+    level_file = LevelFile(Path(args.log_level_file), LOGGED) if args.log_level_file else None
+    levels = level_file.read() if level_file is not None else LogLevels.parse(args.log_level, LOGGED)
+    log = OperatorLog(lambda line: print_line(line, sys.stderr), LogFormat(args.log_format), levels)
     registry = MetricRegistry(METRICS)
-    reports = GroupReports(log.failed, log.info, ReconcileMetrics(registry).finished)
-    context = operator_context(options, reports, session, fetch)
+    metrics = ReconcileMetrics(registry)
+
+    def decided(ref: ObjectRef, event: ObjectEvent) -> None:
+        log.decided(ref, event)
+        metrics.decided(ref, event)
+
+    def finished(reconciliation: Reconciliation) -> None:
+        log.finished(reconciliation)
+        metrics.finished(reconciliation)
+
+    context = operator_context(options, GroupReports(log.failed, log.news, finished), session, fetch, decided)
     context.guards.changed = CircuitMetrics(registry).changed
     services = [ListenerPort(listener, context, registry)] if (listener := _listener_options(args)) else []
-    stop = threading.Event()
-    with signals_handled(lambda *_: stop.set(), signal.SIGINT, signal.SIGTERM):
+    stop, hangup, received = threading.Event(), threading.Event(), list[int]()
+
+    def end(number: int, _: object) -> None:
+        received.append(number)  # nothing is written here: the thread that it interrupts may be writing
+        stop.set()
+
+    with contextlib.ExitStack() as handling:
+        handling.enter_context(signals_handled(end, signal.SIGINT, signal.SIGTERM))
+        if level_file is not None:
+            handling.enter_context(signals_handled(lambda *_: hangup.set(), signal.SIGHUP))
         require_namespace(context.standalone.home, args)
         target = connection_target(context.standalone, "")
         log.head(target.line)
@@ -142,7 +167,13 @@ def run(args: argparse.Namespace) -> int:
             )
             registry.read_from(SHARD_HELD, lambda: {(str(shard),): 1.0 for shard in group.held_shards()})
             monitoring.started()
-            group.run(stop)
+            with log.running(
+                stop,
+                level_file,
+                hangup,
+                lambda: signal.Signals(received[0]).name if received else "the Lease or a controller has ended",
+            ):
+                group.run(stop)
     return 0
 
 
@@ -173,6 +204,9 @@ def _configure_run(parser: argparse.ArgumentParser) -> None:
         choices=[str(form) for form in LogFormat],
         default=str(LogFormat.TEXT),
     )
+    add_log_level(parser, "")
+    text = "file with such levels, in place of --log-level; read again when it changes, and after SIGHUP"
+    add_options(parser, {"--log-level-file FILE": text}, "")
     configure_purge(parser)
     _configure_listener(parser)
     configure_fetching(parser)
