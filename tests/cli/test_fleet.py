@@ -335,3 +335,11 @@ def test_manifests_that_may_not_be_listed_are_no_proof_that_nothing_waits(
     document = waits(capsys, "--as", "jane")
     assert document["unknown"]["waits"]["state"] == "forbidden"
     assert "Manifests: forbidden" in run(capsys, "waits", "--as", "jane")[1]
+
+
+def test_windows_have_what_is_pending_first_in_every_form(capsys: pytest.CaptureFixture[str]) -> None:
+    listed = json.loads(run(capsys, "windows", "-o", "json")[1])["runtimes"]
+    assert [bool(one["upgrades"]) for one in listed] == [True] + [False] * (len(listed) - 1)
+    names = [one["runtime"] for one in listed]
+    assert run(capsys, "windows", "-o", "name")[1].split() == names
+    assert [line.split()[0] for line in run(capsys, "windows")[1].splitlines()[1 : len(names) + 1]] == names

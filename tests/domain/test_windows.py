@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from kymatui.domain.fleet.maintenance import DowntimeUpgrade, Maintenance, UpgradeStatus, pending_count, pending_first
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.maintenance_windows import (
     ControllerSettings,
     MaintenanceWindow,
@@ -18,10 +20,12 @@ from kymatui.domain.kyma.maintenance_windows import (
     read_policy,
     runtime_properties,
 )
+from kymatui.domain.snapshot.missing_lists import ListGap, UnknownFact
 from kymatui.domain.versions import refusals as r
 from kymatui.domain.versions.resolution import resolve
 from tests.domain.builders import a_kyma, meta, report, shelf, template
 
+KYMA = GroupVersionKind("operator.kyma-project.io", "v1beta2", "Kyma")
 EUROPE = {"kyma-project.io/region": "eu-central-1"}
 
 
@@ -232,3 +236,21 @@ def test_hours_may_have_one_digit() -> None:
 def test_a_time_that_is_null_cannot_be_read_and_one_that_is_missing_can() -> None:
     assert isinstance(read_policy('{"default": {"begin": null}}'), UnreadablePolicy)
     assert isinstance(read_policy('{"default": {"days": null}}'), WindowPolicy)
+
+
+def test_runtimes_are_ordered_by_what_is_pending() -> None:
+    def runtime(name: str, begin: float, *waiting: UpgradeStatus, unknown: UnknownFact | None = None) -> Maintenance:
+        window = MaintenanceWindow(begin, begin + 1) if begin else None
+        upgrades = tuple(DowntimeUpgrade("keda", "1", "2", status) for status in waiting)
+        return Maintenance(ObjectRef(KYMA, "kcp-system", name), window, False, False, upgrades, unknown)
+
+    hidden = UnknownFact(ListGap.FORBIDDEN, ("moduletemplates",), "forbidden")
+    ordered = [
+        runtime("blocked", 0, UpgradeStatus.STUCK),
+        runtime("soon", 1, UpgradeStatus.WAITS),
+        runtime("later", 2, UpgradeStatus.REPORTED),
+        runtime("unknown", 0, unknown=hidden),
+        runtime("nothing", 1),
+    ]
+    assert pending_first(reversed(ordered)) == ordered
+    assert pending_count(ordered) == "3+"

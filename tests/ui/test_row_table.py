@@ -96,11 +96,12 @@ async def test_marks_follow_keys_and_vanish_with_their_rows() -> None:
         assert app.table.marked == frozenset()
 
 
-async def test_marks_outlive_a_filter_and_not_their_rows() -> None:
-    class LiveApp(App[None]):
-        def compose(self) -> ComposeResult:
-            yield LiveTable(COLUMNS, sort=SortOrder("name"))
+class LiveApp(App[None]):
+    def compose(self) -> ComposeResult:
+        yield LiveTable(COLUMNS, sort=SortOrder("name"))
 
+
+async def test_marks_outlive_a_filter_and_not_their_rows() -> None:
     app = LiveApp()
     async with app.run_test(size=(40, 10)) as pilot:
         table = app.query_one(LiveTable)
@@ -116,6 +117,19 @@ async def test_marks_outlive_a_filter_and_not_their_rows() -> None:
         assert displayed_first(table.marked, table.rows) == ("alpha", "gamma")
         table.show(rows("beta", "gamma"))
         assert table.marked == {"gamma"}
+
+
+async def test_every_row_that_the_filter_shows_is_marked() -> None:
+    app = LiveApp()
+    async with app.run_test(size=(40, 10)) as pilot:
+        table = app.query_one(LiveTable)
+        table.show(rows("alpha", "beta", "gamma"))
+        table.set_filter("beta|gamma")
+        await pilot.press("*")
+        assert table.marked == {"beta", "gamma"}
+        table.set_filter("alpha")
+        await pilot.press("*")
+        assert table.marked == {"alpha", "beta", "gamma"}, "what a filter hides stays marked"
 
 
 async def test_lines_show_header_and_cells_and_fold_where_it_is_narrow() -> None:

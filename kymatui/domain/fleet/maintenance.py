@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 
 from msgspec import Struct
@@ -56,6 +56,24 @@ class Maintenance(Struct, frozen=True):
     upgrades: tuple[DowntimeUpgrade, ...]
     unknown: UnknownFact | None = None
     """Why upgrades may be missing: the control plane's catalog is not listed."""
+
+
+def pending_first(maintenances: Iterable[Maintenance]) -> list[Maintenance]:
+    """Return runtimes with blocked upgrades first, then with pending and unknown ones, each by next window."""
+    return sorted(maintenances, key=_urgency)
+
+
+def _urgency(maintenance: Maintenance) -> tuple[int, float, ObjectRef]:
+    is_blocked = any(upgrade.waiting is UpgradeStatus.STUCK for upgrade in maintenance.upgrades)
+    ranks = (is_blocked, bool(maintenance.upgrades), maintenance.unknown is not None, True)
+    begin = maintenance.window.begin if maintenance.window is not None else float("inf")
+    return ranks.index(True), begin, maintenance.ref
+
+
+def pending_count(maintenances: Sequence[Maintenance]) -> str:
+    """Return how many runtimes have upgrades that need downtime; with a plus where more may have them."""
+    more = "+" if any(maintenance.unknown is not None for maintenance in maintenances) else ""
+    return f"{sum(bool(maintenance.upgrades) for maintenance in maintenances)}{more}"
 
 
 def runtime_maintenance(

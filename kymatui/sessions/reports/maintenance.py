@@ -8,7 +8,7 @@ from contextlib import closing
 from msgspec.structs import replace
 
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-from kymatui.domain.fleet.maintenance import Maintenance, runtime_maintenance
+from kymatui.domain.fleet.maintenance import Maintenance, pending_first, runtime_maintenance
 from kymatui.domain.kyma.kymas import Kyma, as_requested, read_kyma
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings
 from kymatui.domain.kyma.template_index import TemplateIndex, index_templates
@@ -55,7 +55,7 @@ def read_maintenance(
             for k in kymas
             for control_namespace in (k.meta.namespace,)
         )
-        return tuple(sorted(maintenances, key=lambda maintenance: maintenance.ref)), tuple(dict.fromkeys(notes))
+        return tuple(pending_first(maintenances)), tuple(dict.fromkeys(notes))
 
 
 def _kymas(home: KubeCluster, control: SessionOptions, runtime: str) -> list[Kyma]:

@@ -185,3 +185,7 @@ class RowList:
             start = self._places.get(self._anchor or "", self.cursor)
             low, high = sorted((start, self.cursor))
             self.marks.update(row.key for row in self.rows[low : high + 1])
+
+    def mark_all(self) -> None:
+        """Mark all displayed rows; marks that a filter hides stay."""
+        self.marks.update(row.key for row in self.rows)

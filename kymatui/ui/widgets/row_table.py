@@ -62,6 +62,7 @@ class RowTable(ScrollView, can_focus=True):
         Binding("enter", "choose", "Open", id="table.open"),
         Binding("space", "mark", "Mark", show=False, id="table.mark"),
         Binding("ctrl+@", "mark('range')", "Mark range", show=False, id="table.mark-range"),
+        Binding("asterisk", "mark('all')", "Mark all filtered rows", show=False, id="table.mark-all"),
         Binding("ctrl+backslash", "mark('none')", "Clear marks", show=False, id="table.unmark"),
     ]
 
@@ -255,8 +256,10 @@ class RowTable(ScrollView, can_focus=True):
             self.post_message(self.Chosen(self, self.cursor_key))
 
     def action_mark(self, which: str = "line") -> None:
-        """Mark or unmark the line, mark all from the last marked line to the cursor ("range"), or clear ("none")."""
+        """Mark or unmark the line, mark those from the last marked one to the cursor, mark all, or clear ("none")."""
         match which:
+            case "all":
+                self._list.mark_all()
             case "range":
                 self._list.mark_range()
             case "none":

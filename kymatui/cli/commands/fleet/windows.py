@@ -1,4 +1,4 @@
-"""`kymatui windows [RUNTIME]`: the next maintenance window of each runtime, and the upgrades that wait for it."""
+"""`kymatui windows [RUNTIME]`: maintenance windows and the upgrades that wait for them, what is pending first."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kymatui.cli.cluster_options import add_cluster_options, add_option, add_rem
 from kymatui.cli.options.listing import add_list_output, add_list_timeout, read_again
 from kymatui.cli.output.listing import Listing, ListPrinter
 from kymatui.domain.catalog.catalog_json import unknown_json
-from kymatui.domain.fleet.maintenance import Maintenance
+from kymatui.domain.fleet.maintenance import Maintenance, pending_count
 from kymatui.domain.kubernetes.object_meta import format_time
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma.maintenance_windows import MaintenanceWindow
@@ -51,8 +51,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _listing(maintenances: Sequence[Maintenance]) -> Listing[Maintenance]:
-    waiting = sum(bool(maintenance.upgrades) for maintenance in maintenances)
-    more = "+" if any(maintenance.unknown is not None for maintenance in maintenances) else ""
     many = format_count(len(maintenances), "runtime")
     return Listing(
         columns=WINDOW_COLUMNS,
@@ -63,7 +61,7 @@ def _listing(maintenances: Sequence[Maintenance]) -> Listing[Maintenance]:
         document=lambda listed: {"runtimes": [_json(maintenance) for maintenance in listed]},
         item=_json,
         name=lambda maintenance: maintenance.ref.name,
-        below=(f"{many}, {waiting}{more} with upgrades that need downtime",),
+        below=(f"{many}, {pending_count(maintenances)} with upgrades that need downtime",),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from kymatui.domain.fleet.maintenance import DowntimeUpgrade, Maintenance
+from kymatui.domain.fleet.maintenance import DowntimeUpgrade, Maintenance, pending_count, pending_first
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.kyma.maintenance_windows import MaintenanceWindow
 from kymatui.domain.remote.catalog_sync import SyncEntry, SyncPlan, SyncStatus
@@ -83,20 +83,15 @@ def _sync_sentence(entry: SyncEntry) -> str:
 
 
 def windows_report(maintenances: Sequence[Maintenance], notes: Iterable[str], now: float) -> ReportTable:
-    """Return the report of windows: runtimes with waiting upgrades first, then by next window."""
-    ordered = sorted(
-        maintenances,
-        key=lambda entry: (not entry.upgrades, entry.window.begin if entry.window else float("inf"), entry.ref),
-    )
+    """Return the report of windows, runtimes with pending upgrades first."""
     rows, sentences = list[Row](), dict[str, str]()
-    for maintenance in ordered:
+    for maintenance in pending_first(maintenances):
         for upgrade in maintenance.upgrades or (None,):
             row = _window_row(maintenance, upgrade, now)
             rows.append(row)
             sentences[row.key] = _window_sentence(maintenance, upgrade, now)
-    waiting = sum(bool(entry.upgrades) for entry in maintenances)
-    more = "+" if any(entry.unknown is not None for entry in maintenances) else ""
-    counts = f"{waiting}{more} of {format_count(len(maintenances), 'runtime')} with upgrades that need downtime"
+    many = format_count(len(maintenances), "runtime")
+    counts = f"{pending_count(maintenances)} of {many} with upgrades that need downtime"
     until = min(
         (_valid_until(entry.window, now) for entry in maintenances if entry.window is not None), default=float("inf")
     )
