@@ -19,7 +19,6 @@ from tests.sandboxes.starting import CAN_COPY, template
 
 # properties hold or not, however busy the machine is
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("covering", settings.get_profile("unhurried"), max_examples=10)  # lines, not values
 settings.load_profile("unhurried")
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
