@@ -10,7 +10,7 @@ from typing import Final, Protocol
 from msgspec.structs import replace
 
 from kymatui.actions.session import Session
-from kymatui.domain.audit.findings import Inspection, InstallationRecord, InventoryOwner
+from kymatui.domain.audit.findings import AuditKind, AuditScope, Inspection, InstallationRecord, InventoryOwner
 from kymatui.domain.audit.fleet_rules import unreachable_finding
 from kymatui.domain.audit.ignores import IgnoreEntry
 from kymatui.domain.audit.kyma_rules import unread_findings
@@ -168,28 +168,45 @@ def audit_session(session: Session, cluster: AuditCluster, ignores: Sequence[Ign
     """
     pair = session.pair()
     if pair is None:
-        return audit_cluster(cluster, session.snapshot(), ignores)
+        report = _audit_cluster(cluster, session.snapshot(), ignores)
+    else:
+        try:
+            linked = session.chains()
+        except NotFoundError:  # it has no Watchers, or they may not be read
+            linked = ()
+        report = _audit_pair(cluster, session.target.runtime, pair, session.snapshot(), linked, ignores)
+    return replace(report, scope=_scope(session, "" if pair is None else pair.name))
+
+
+def _scope(session: Session, runtime: str) -> AuditScope:
+    kind, names = (AuditKind.RUNTIME, (runtime,)) if runtime else (AuditKind.CLUSTER, ())
+    users = known_users(session.home)
+    reads, writes = session.traffic
+    return AuditScope(kind=kind, names=names, users=users, reads=reads, writes=writes)
+
+
+def known_users(cluster: Cluster) -> tuple[str, ...]:
+    """Return the name that the server has for the user; nothing where it does not say it."""
     try:
-        linked = session.chains()
-    except NotFoundError:  # it has no Watchers, or they may not be read
-        linked = ()
-    return audit_pair(cluster, session.target.runtime, pair, session.snapshot(), linked, ignores)
+        return (cluster.user(),)
+    except ClusterError:  # older than Kubernetes 1.28, or not allowed
+        return ()
 
 
-def audit_cluster(cluster: AuditCluster, snapshot: Snapshot, ignores: Sequence[IgnoreEntry] = ()) -> AuditReport:
+def _audit_cluster(cluster: AuditCluster, snapshot: Snapshot, ignores: Sequence[IgnoreEntry]) -> AuditReport:
     """Return the report on a cluster of which everything was listed."""
     now, cache = time.time(), ReadCache()
     inspection = inspect_modules(cluster, snapshot, build_catalog(snapshot, now, cache=cache))
     return audit(snapshot, now, None, ignores, inspection, cache)
 
 
-def audit_pair(
+def _audit_pair(
     cluster: AuditCluster,
     runtime: str,
     pair: RuntimePair,
     snapshot: Snapshot,
     linked: Sequence[WatcherChain],
-    ignores: Sequence[IgnoreEntry] = (),
+    ignores: Sequence[IgnoreEntry],
 ) -> AuditReport:
     """Return the report on both sides of a runtime, and on what links them; `snapshot` is both as one."""
     now = time.time()
@@ -204,12 +221,12 @@ def audit_pair(
     return replace(report, is_empty=has_no_modules(catalog))
 
 
-def unreached_report(
-    control: str, runtime: str, error: KymatuiError, ignores: Sequence[IgnoreEntry] = ()
-) -> AuditReport:
+def unreached_report(session: Session, error: KymatuiError, ignores: Sequence[IgnoreEntry] = ()) -> AuditReport:
     """Return the report on a runtime that cannot be looked at: that is what is found."""
-    finding = unreachable_finding(runtime.rpartition("/")[2], str(error), access=is_access_error(error))
-    return judge_findings(control, runtime, time.time(), [finding], ignores)
+    control, runtime = session.home.name, session.target.runtime
+    name = runtime.rpartition("/")[2]
+    finding = unreachable_finding(name, str(error), access=is_access_error(error))
+    return judge_findings(f"{control}/{runtime}", runtime, time.time(), [finding], ignores, _scope(session, name))
 
 
 def is_access_error(error: KymatuiError) -> bool:

@@ -1,17 +1,24 @@
-"""The columns of an audit: its findings, and its rules."""
+"""The columns of an audit, its findings and its rules; and the other parts of its report."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec import Struct
 
-from kymatui.domain.audit.findings import AuditFinding, AuditRule, severity_rank
+from kymatui import __version__
+from kymatui.domain.audit.findings import AuditFinding, AuditKind, AuditResult, AuditRule, severity_rank
 from kymatui.domain.catalog.catalog_json import actor_json
 from kymatui.domain.kubernetes.object_meta import format_time
+from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.kyma.problems import Severity
 from kymatui.lists.columns import Cell, ListColumn
 from kymatui.moments import format_duration
+
+if TYPE_CHECKING:
+    from kymatui.domain.audit.report import AuditReport
 
 
 class FindingEntry(Struct, frozen=True):
@@ -116,3 +123,103 @@ RULE_COLUMNS: Final = (
         json={"title": lambda rule: rule.title, "why": lambda rule: rule.why, "remedy": lambda rule: rule.remedy},
     ),
 )
+
+# the other parts of a report
+
+_GATE = "an audit refuses every request that can write"
+_FINDING = ("Severity", "Rule", "Module", "Finding")
+
+
+class Section(NamedTuple):
+    """A titled table of texts."""
+
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+def count_findings(report: AuditReport) -> str:
+    """Return the number of findings of each severity, and of the ignored ones."""
+    nouns = ((Severity.ERROR, "error", ""), (Severity.WARNING, "warning", ""), (Severity.INFO, "info", "info"))
+    counts = ", ".join(format_count(report.count(severity), *names) for severity, *names in nouns)
+    return f"{counts}, {len(report.ignored)} ignored" if report.ignored else counts
+
+
+def about_audit(report: AuditReport) -> Section:
+    """Return scope, time, user, versions, requests, and how many rules have which result."""
+    scope, results = report.scope, Counter(outcome.result for outcome in report.outcomes)
+    counts = ", ".join(f"{results[result]} {result.value}" for result in AuditResult if results[result])
+    rows = [
+        ("Scope", _scope(report)),
+        ("When", format_time(report.taken_at)),
+        ("User", ", ".join(scope.users) or "unknown"),
+        ("Version", f"kymatui {__version__}, rules {report.rules_version}"),
+        ("Requests", f"{format_count(scope.reads, 'read')}, {format_count(scope.writes, 'write')}; {_GATE}"),
+        ("Rules", counts),
+    ]
+    if (trend := report.trend) is not None:
+        parts = (
+            (report.findings, "new"),
+            (trend.unchanged, "unchanged"),
+            (trend.gone, "gone"),
+            (trend.unknown, "unknown"),
+        )
+        known = ", ".join(f"{len(findings)} {name}" for findings, name in parts if findings) or "no findings"
+        rows.append(("Since", f"{trend.baseline.taken_at} ({trend.baseline.path}): {known}"))
+    return Section("About this audit", ("", ""), rows)
+
+
+def _scope(report: AuditReport) -> str:
+    scope = report.scope
+    kyma = report.kyma or report.no_kyma
+    names = ", ".join(scope.names)
+    subject = {
+        AuditKind.CLUSTER: f"cluster {report.cluster}, {kyma}",
+        AuditKind.RUNTIME: f"runtime {names} ({report.cluster})",
+        AuditKind.FLEET: f"{format_count(len(scope.names), 'runtime')}, control plane {report.cluster}",
+        AuditKind.CONTEXTS: f"{report.cluster}: {names}",
+    }[scope.kind]
+    chosen = (
+        f"modules {', '.join(scope.modules)}" if scope.modules else "",
+        f"rules {', '.join(scope.rules)}" if scope.rules else "",
+        f"severity {scope.severity.value} and higher" if scope.severity is not Severity.INFO else "",
+        "" if scope.has_objects else "without single objects and rights",
+    )
+    return "; ".join(filter(None, (subject, *chosen)))
+
+
+def changing_sections(report: AuditReport) -> Iterator[Section]:
+    """Yield what became of the findings of the baseline, and the entries that ignore findings."""
+    if (trend := report.trend) is not None:
+        since = f"since {trend.baseline.taken_at}"
+        named = ((trend.gone, f"Gone {since}"), (trend.unknown, f"Unknown {since}"))
+        for findings, title in named:
+            if findings:
+                yield Section(title, _FINDING, _finding_rows(findings))
+    if report.entries:
+        used = Counter(id(entry) for _, entry in report.ignored)
+        rows = [
+            (entry.rule, entry.module, entry.object, entry.reason, entry.until.isoformat(), str(used[id(entry)]))
+            for entry in report.entries
+        ]
+        yield Section("Ignored", ("Rule", "Module", "Object", "Reason", "Until", "Findings"), rows)
+
+
+def fixed_sections(report: AuditReport) -> Iterator[Section]:
+    """Yield the unchanged and ignored findings, what was not read, and the result of each rule."""
+    if report.trend is not None and report.trend.unchanged:
+        yield Section(
+            f"Unchanged since {report.trend.baseline.taken_at}", _FINDING, _finding_rows(report.trend.unchanged)
+        )
+    if report.ignored:
+        yield Section("Ignored findings", _FINDING, _finding_rows(finding for finding, _ in report.ignored))
+    yield Section("Not read", _FINDING, _finding_rows(report.not_read) or [("", "", "", "nothing")])
+    results = [
+        (outcome.rule.id, outcome.rule.title, outcome.result.value, str(outcome.findings or ""), outcome.why)
+        for outcome in report.outcomes
+    ]
+    yield Section("Rules", ("Rule", "Looks for", "Result", "Findings", "Why"), results)
+
+
+def _finding_rows(findings: Iterable[AuditFinding]) -> list[tuple[str, ...]]:
+    return [(item.severity.value, item.rule.id, item.module, finding_sentence(item)) for item in findings]

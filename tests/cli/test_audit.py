@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from html import escape
 from html.parser import HTMLParser
@@ -13,12 +14,14 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
+from kymatui import __version__
 from kymatui.adapters.kube.transport.transport import Request, Transport, is_read_only_request
 from kymatui.cli.main import main
 from kymatui.cli.output import audit_formats
 from kymatui.domain.audit.findings import AuditFinding
 from kymatui.domain.audit.report import RULES, AuditReport
 from kymatui.domain.kyma.problems import Actor
+from tests.browser import needs_browser, open_page, page_width, printed_page
 from tests.sandboxes.starting import told_sandbox
 
 pytestmark = pytest.mark.xdist_group("audit")  # one sandbox for all of them
@@ -94,12 +97,15 @@ def test_every_form_has_every_finding(capsys: pytest.CaptureFixture[str]) -> Non
     assert all(rules[result["ruleIndex"]]["id"] == result["ruleId"] for result in one["results"])
     assert all(held_by_the_schema(result) for result in one["results"])
     assert [result["properties"]["object"] for result in one["results"]] == [item["object"] for item in found]
+    assert {rule["id"] for rule in rules} == {
+        rule["id"] for rule in one["properties"]["rules"] if rule["result"] != "not applied"
+    }
     suite = ElementTree.fromstring(run(capsys, "-o", "junit")[1])
     failures = [failure.text or "" for failure in suite.iter("failure")]
     assert sum(len(text.splitlines()) for text in failures) == count
     assert suite.get("failures") == str(len(failures))
     page = run(capsys, "-o", "html")[1]
-    assert page.count("<tr>") == count + 1
+    assert page.split("Findings:")[1].split("<h2>")[0].count("<tr>") == count + 1
     HTMLParser().feed(page)
     assert len(yaml.safe_load(run(capsys, "-o", "yaml")[1])["findings"]) == count
     assert run(capsys, "-o", "md")[1].startswith("| SEVERITY | RULE |")
@@ -157,11 +163,29 @@ def test_only_what_is_new_since_a_baseline_counts(capsys: pytest.CaptureFixture[
     path = tmp_path / "baseline.json"
     status, _, _ = run(capsys, "--save-baseline", str(path))
     assert status == 2
-    assert run(capsys, "--baseline", str(path))[:2] == (0, "kcp: 0 errors, 0 warnings, 0 info\n")
+    earlier = json.loads(path.read_text())
+    status, out, err = run(capsys, "--baseline", str(path))
+    assert (status, out.splitlines()[-1], err) == (0, "kcp: 0 errors, 0 warnings, 0 info", "")
+    assert f"Since: {earlier['takenAt']} ({path}): {len(earlier['findings'])} unchanged" in out
     kept = json.loads(path.read_text())
     kept["findings"] = [item for item in kept["findings"] if item["rule"] != "state.error"]
     path.write_text(json.dumps(kept))
     assert [item["rule"] for item in findings(capsys, "--baseline", str(path))] == ["state.error"]
+    kept["findings"] = [
+        item | {"fingerprint": "0"} if item["rule"] == "drift.ahead" else item for item in kept["findings"]
+    ]
+    path.write_text(json.dumps(kept | {"cluster": "prod"}))
+    status, out, err = run(capsys, "--baseline", str(path), "-o", "json")
+    report = json.loads(out)
+    assert f"{path} is an audit of prod, this one is of kcp" in err
+    assert [item["rule"] for item in report["findings"]] == ["state.error", "drift.ahead"]
+    assert (report["trend"]["new"], len(report["trend"]["unchanged"])) == (2, len(kept["findings"]) - 1)
+    assert [item["rule"] for item in report["trend"]["gone"]] == ["drift.ahead"]
+    for form in ("table", "md", "html"):
+        assert f"Gone since {kept['takenAt']}" in run(capsys, "--baseline", str(path), "-o", form)[1]
+    late = json.loads(run(capsys, "--baseline", str(path), "-o", "json", "--timeout", "1ms")[1])["trend"]
+    assert late["gone"] == [], "what was not read is not known to be gone"
+    assert {"drift.ahead", "drift.behind"} <= {item["rule"] for item in late["unknown"]}
 
 
 def test_what_somebody_answers_for_does_not_count(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -171,6 +195,72 @@ def test_what_somebody_answers_for_does_not_count(capsys: pytest.CaptureFixture[
     report = json.loads(out)
     assert (status, report["findings"]) == (0, [])
     assert report["ignored"][0]["ignoredBecause"] == "everything is known"
+    (entry,) = report["ignoreEntries"]
+    assert (entry["reason"], entry["until"]) == ("everything is known", "2999-12-31")
+    assert entry["findings"] == report["counts"]["ignored"] == len(report["ignored"]) > 0
+    assert not {"failed", "incomplete"} & {rule["result"] for rule in report["rules"]}
+    for form in ("table", "md", "html"):
+        assert "everything is known" in run(capsys, "--ignore", str(path), "-o", form)[1]
+
+
+def test_a_report_says_what_was_audited_by_whom_and_how(capsys: pytest.CaptureFixture[str]) -> None:
+    report = json.loads(run(capsys, "-o", "json", "--module", "keda")[1])
+    assert report["scope"] == {
+        "kind": "cluster",
+        "runtimes": [],
+        "objects": True,
+        "modules": ["keda"],
+        "rules": [],
+        "severity": "info",
+    }
+    assert (report["users"], report["version"], len(report["rulesVersion"])) == (["admin"], __version__, 12)
+    assert report["requests"]["reads"] > 10
+    assert report["requests"]["writes"] == 0
+    assert report["notRead"] == []
+    by = {rule["id"]: rule for rule in report["rules"]}
+    assert set(by) == {rule.id for rule in RULES}
+    assert by["drift.fields"]["result"] == "failed"
+    assert by["state.error"]["result"] == "passed"
+    assert (by["watcher.broken"]["result"], by["watcher.broken"]["why"]) == (
+        "not applied",
+        "only in audits of kind runtime, fleet",
+    )
+    for form in ("table", "md", "html"):
+        out = run(capsys, "-o", form)[1]
+        assert f"kymatui {__version__}, rules {report['rulesVersion']}" in out
+        assert " reads, 0 writes; " in out
+    suite = ElementTree.fromstring(run(capsys, "-o", "junit")[1])
+    skipped = {case.get("name") for case in suite.iter("testcase") if case.find("skipped") is not None}
+    assert skipped == {rule["id"] for rule in report["rules"] if rule["result"] == "not applied"}
+
+
+def test_contexts_are_named_in_their_report(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    config = yaml.safe_load(Path(os.environ["KUBECONFIG"]).read_text())
+    config["contexts"].append({"name": "gone", "context": {"cluster": "gone", "user": "gone"}})
+    path = tmp_path / "contexts.yaml"
+    path.write_text(yaml.safe_dump(config))
+    report = json.loads(run(capsys, "--kubeconfig", str(path), "--contexts", "-o", "json")[1])
+    assert (report["scope"]["kind"], report["scope"]["contexts"]) == ("contexts", ["gone", "kcp"])
+    assert [(item["context"], item["rule"]) for item in report["notRead"]] == [("gone", "context.access")]
+    assert (report["users"], report["requests"]["writes"]) == (["admin"], 0)
+    results = {rule["id"]: rule["result"] for rule in report["rules"]}
+    assert (results["context.access"], results["module.twice"]) == ("failed", "incomplete")
+    sarif = json.loads(run(capsys, "--kubeconfig", str(path), "--contexts", "-o", "sarif")[1])
+    (one,) = sarif["runs"]
+    assert all(result["message"]["text"].startswith(("kcp: ", "gone: ")) for result in one["results"])
+    assert "context" in one["results"][0]["properties"]
+
+
+@needs_browser
+def test_the_page_fits_a_phone_and_paper(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(run(capsys, "-o", "html")[1])
+    page = open_page(path, tmp_path, width=360)
+    assert "About this audit" in page.document
+    assert page.messages == []
+    assert page_width(path, tmp_path, 360) <= 360
+    assert page_width(path, tmp_path, 1280) <= 1280
+    assert printed_page(path, tmp_path).startswith(b"%PDF")
 
 
 @pytest.mark.parametrize(

@@ -341,8 +341,17 @@ def left_over(control: KubeCluster) -> Iterator[None]:
 def test_the_fleet_is_audited_and_what_cannot_be_reached_is_a_finding(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, "audit", "--remote", "-o", "json", "--timeout", "60")
     assert MARK not in out
-    found = json.loads(out)["findings"]
+    report = json.loads(out)
+    found = report["findings"]
     rules = ("runtime.unreachable", "runtime.access")
+    assert (report["scope"]["kind"], len(report["scope"]["runtimes"]), report["scope"]["objects"]) == (
+        "fleet",
+        13,
+        False,
+    )
+    assert (report["users"], report["requests"]["writes"], len(report["notRead"]) >= 12) == (["admin"], 0, True)
+    results = {rule["id"]: rule["result"] for rule in report["rules"]}
+    assert (results["rights.broad"], results["module.twice"]) == ("not applied", "incomplete")
     unreached = {one["runtime"]: one["message"] for one in found if one["rule"] in rules}
     assert status == 2
     assert len(unreached) == 12, "those that are there on paper only"
@@ -367,7 +376,9 @@ def test_the_fleet_is_audited_and_what_cannot_be_reached_is_a_finding(capsys: py
     alike = {(it["rule"], it["module"]) for it in found if it.get("runtime") == "skr"}
     assert alike <= {(it["rule"], it["module"]) for it in one["findings"]}, "what the fleet tells of it, and more"
     status, out, _ = run(capsys, "audit", "--remote", next(iter(unreached)), "-o", "json")
-    assert (status, [it["rule"] in rules for it in json.loads(out)["findings"]]) == (2, [True])
+    lost = json.loads(out)
+    assert (status, [it["rule"] in rules for it in lost["findings"]]) == (2, [True])
+    assert lost["cluster"] == f"kcp/{lost['kyma']}", "as where the runtime is reached"
 
 
 # writing

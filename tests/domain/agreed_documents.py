@@ -127,7 +127,7 @@ def audit_answers(report: AuditReport) -> Iterator[Answer]:
     yield from _of_findings("audit -o junit", _of_junit(as_junit(report), report))
     for surface, number in (
         ("audit -o json", len(document["findings"])),
-        ("audit -o html", as_html(report).count("<tr><td>") * bool(report.findings)),
+        ("audit -o html", len(_rows_of_page(as_html(report)))),
         ("audit -o junit", sum(len((one.text or "").splitlines()) for one in _failures(as_junit(report)))),
     ):
         yield Answer(surface, "", "how many findings", number)
@@ -145,32 +145,37 @@ def _of_findings(surface: str, findings: Iterable[Json]) -> Iterator[Answer]:
 
 def _of_sarif(result: Json) -> Json:
     properties = result["properties"]
-    module = properties["module"]
+    prefix = "".join(f"{part}: " for part in (properties.get("runtime"), properties["module"]) if part)
     level = {"note": "info"}.get(result["level"], result["level"])
     return {
         **properties,
         "severity": level,
         "rule": result["ruleId"],
-        "message": result["message"]["text"].removeprefix(f"{module}: " if module else ""),
+        "message": result["message"]["text"].removeprefix(prefix),
         "fingerprint": result["partialFingerprints"]["kymatui/v1"],
     }
 
 
 def _of_page(page: str, report: AuditReport) -> Iterator[Any]:
-    rows = re.findall(r"<tr>(<td>.*?)</tr>", page)
-    for finding, row in zip(report.findings, rows, strict=False):
-        cells = [re.sub(r"<small>.*?</small>|<[^>]*>", "", cell) for cell in row.split("</td><td>")]
+    for finding, row in zip(report.findings, _rows_of_page(page), strict=True):
+        cells = {
+            title: _unescaped(re.sub(r"<small>.*?</small>|<[^>]*>", "", cell))
+            for title, cell in re.findall(r'<td data-title="([^"]*)">(.*?)</td>', row)
+        }
         who = re.search(r"<small>who acts: ([^<]*)</small>", row)
-        named = cells[:2] + (cells[3:] if finding.runtime else cells[2:])
-        severity, rule, module, message = named[:4]
         yield {
-            "severity": severity,
-            "rule": rule,
-            "module": module,
-            "message": _unescaped(message),
+            "severity": cells["Severity"],
+            "rule": cells["Rule"],
+            "module": cells["Module"],
+            "message": cells["Finding"],
             "actor": _unescaped(who[1]) if who else None,
             "fingerprint": finding.fingerprint,
         }
+
+
+def _rows_of_page(page: str) -> list[str]:
+    findings = page.split("<h2>Findings")[1].split("<h2>")[0]
+    return re.findall(r"<tr><td.*?</tr>", findings)
 
 
 def _unescaped(text: str) -> str:

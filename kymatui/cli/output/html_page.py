@@ -20,6 +20,27 @@ small { color: var(--faint); }
 summary { cursor: pointer; padding: .3rem 0; }
 details { border-bottom: 1px solid var(--line); }
 details table { margin: .3rem 0 1rem 1.2rem; width: calc(100% - 1.2rem); font-size: 14px; }
+@media screen and (max-width: 40rem) {
+  body { margin: 1rem auto; }
+  thead { display: none; }
+  tr { display: block; border-bottom: 1px solid var(--line); padding: .4rem 0; }
+  td { display: block; border: 0; padding: 0; overflow-wrap: anywhere; }
+  td:empty { display: none; }
+  td[data-title]::before { content: attr(data-title) ": "; color: var(--faint); }
+}
+@media print {
+  @page { margin: 14mm; }
+  :root { color-scheme: light; --line: #bbb; --faint: #444; }
+  body { font-size: 9pt; margin: 0; max-width: none; padding: 0; }
+  .table { overflow: visible; overflow-wrap: break-word; }
+  td[data-title=Finding], td[data-title=Object], td[data-title=Message] { overflow-wrap: anywhere; }
+  td[data-title=Finding] { width: 50%; }
+  th, td { padding-right: .5rem; }
+  thead { display: table-header-group; }
+  tr { break-inside: avoid; }
+  h2 { break-after: avoid; }
+  details::details-content { content-visibility: visible; }
+}
 """
 
 
@@ -44,16 +65,25 @@ def html_page(title: str, parts: Iterable[str]) -> str:
 """
 
 
+def html_section(section: tuple[str, Sequence[str], Iterable[Sequence[str]]]) -> str:
+    """Return a title and a table of texts."""
+    title, header, rows = section
+    return f"<h2>{html_text(title)}</h2>\n{html_table(header, rows)}"
+
+
 def html_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a table of texts; "none" without rows."""
-    lines = ["<tr>" + "".join(f"<td>{html_text(cell)}</td>" for cell in row) + "</tr>" for row in rows]
-    if not lines:
-        return "<p>none</p>"
-    return html_rows(header, "\n".join(lines))
+    lines = [[html_text(cell) for cell in row] for row in rows]
+    return html_rows(header, lines) if lines else "<p>none</p>"
 
 
-def html_rows(header: Sequence[str], rows: str) -> str:
-    """Return a table of rows that are HTML already; one that is wider than the page scrolls by itself."""
-    head = "".join(f"<th>{html_text(name)}</th>" for name in header) if any(header) else ""
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>\n{rows}\n</tbody></table>"
-    return f'<div class="table">{table}</div>'
+def html_rows(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table of cells that are HTML already; a narrow screen has each row as lines with the titles."""
+    titles = [html_text(name) for name in header]
+    head = "".join(f"<th>{title}</th>" for title in titles) if any(titles) else ""
+    body = "\n".join("<tr>" + "".join(map(_cell, titles, row)) + "</tr>" for row in rows)
+    return f'<div class="table"><table><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table></div>'
+
+
+def _cell(title: str, cell: str) -> str:
+    return f'<td data-title="{title}">{cell}</td>' if title else f"<td>{cell}</td>"

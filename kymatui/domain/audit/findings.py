@@ -1,10 +1,11 @@
-"""Audit rules and their findings."""
+"""Audit rules, their findings, and what an audit covers."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
+from typing import Any
 
 from msgspec import Struct, field
 
@@ -121,3 +122,112 @@ _ORDER = (Severity.ERROR, Severity.WARNING, Severity.INFO)
 def severity_rank(severity: Severity) -> int:
     """Return the rank for sorting; 0 is the worst severity."""
     return _ORDER.index(severity)
+
+
+# What an audit covers, the result of each rule, and how it differs from an earlier audit.
+
+
+class AuditKind(StrEnum):
+    """What an audit is about."""
+
+    CLUSTER = "cluster"
+    RUNTIME = "runtime"
+    FLEET = "fleet"
+    CONTEXTS = "contexts"
+
+
+class AuditScope(Struct, frozen=True, kw_only=True):
+    """What was audited, by whom, and with which requests.
+
+    `names` are the runtimes or contexts, `users` the names that servers have for the user. `has_objects` means that
+    single objects and rights were read. Only findings of `modules` and `rules` (of all if empty) are reported, from
+    `severity` on.
+    """
+
+    kind: AuditKind = AuditKind.CLUSTER
+    names: tuple[str, ...] = ()
+    users: tuple[str, ...] = ()
+    reads: int = 0
+    writes: int = 0
+    has_objects: bool = True
+    modules: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
+    severity: Severity = Severity.INFO
+
+    def covers(self, finding: AuditFinding) -> bool:
+        """Return whether the finding is reported."""
+        return (
+            (not self.modules or finding.module in self.modules)
+            and (not self.rules or finding.rule.id in self.rules)
+            and severity_rank(finding.severity) <= severity_rank(self.severity)
+        )
+
+
+def join_scopes(
+    kind: AuditKind, names: Iterable[str], scopes: Iterable[AuditScope], *, has_objects: bool = True
+) -> AuditScope:
+    """Return the scope of several audits as one."""
+    each = tuple(scopes)
+    return AuditScope(
+        kind=kind,
+        names=tuple(names),
+        users=tuple(dict.fromkeys(user for scope in each for user in scope.users)),
+        reads=sum(scope.reads for scope in each),
+        writes=sum(scope.writes for scope in each),
+        has_objects=has_objects,
+    )
+
+
+class AuditResult(StrEnum):
+    """The results of a rule."""
+
+    FAILED = "failed"
+    IGNORED = "ignored"  # all its findings are
+    INCOMPLETE = "incomplete"  # no findings, but not everything was read
+    PASSED = "passed"
+    NOT_APPLIED = "not applied"
+
+
+class AuditOutcome(Struct, frozen=True):
+    """The result of one rule; `why` explains one that is incomplete or not applied."""
+
+    rule: AuditRule
+    result: AuditResult
+    findings: int = 0
+    ignored: int = 0
+    why: str = ""
+
+
+class Baseline(Struct, frozen=True):
+    """An earlier audit; `path` is its file, and `findings` are by fingerprint."""
+
+    path: str
+    cluster: str
+    taken_at: str
+    findings: Mapping[str, AuditFinding]
+
+
+class Trend(Struct, frozen=True):
+    """What became of the findings of an earlier audit; of the `unknown` ones not enough was read."""
+
+    baseline: Baseline
+    unchanged: tuple[AuditFinding, ...] = ()
+    gone: tuple[AuditFinding, ...] = ()
+    unknown: tuple[AuditFinding, ...] = ()
+
+
+def read_baseline(document: Mapping[str, Any], path: str) -> Baseline:
+    """Read the JSON of an audit. Raise TypeError, KeyError or ValueError for anything else."""
+    findings = {str(item["fingerprint"]): _read_finding(item) for item in document["findings"]}
+    return Baseline(path, str(document.get("cluster") or ""), str(document.get("takenAt") or ""), findings)
+
+
+def _read_finding(item: Mapping[str, Any]) -> AuditFinding:
+    def text(key: str) -> str:
+        return str(item.get(key) or "")
+
+    rule = AuditRule(text("rule"), "", Severity(item.get("severity", Severity.INFO)), "", text("remedy"))
+    runtime = text("runtime") or text("context")
+    return AuditFinding(
+        rule, text("message"), text("module"), text("object"), text("path"), text("value"), None, runtime=runtime
+    )

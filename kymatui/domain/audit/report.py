@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,7 +22,20 @@ from kymatui.domain.audit import (
     template_rules,
     version_rules,
 )
-from kymatui.domain.audit.findings import AuditFinding, AuditInput, AuditRule, Check, Inspection, severity_rank
+from kymatui.domain.audit.findings import (
+    AuditFinding,
+    AuditInput,
+    AuditKind,
+    AuditOutcome,
+    AuditResult,
+    AuditRule,
+    AuditScope,
+    Baseline,
+    Check,
+    Inspection,
+    Trend,
+    severity_rank,
+)
 from kymatui.domain.audit.ignores import EXPIRED, IgnoreEntry, expired_findings, find_ignore
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.module_inputs import CatalogOptions
@@ -62,6 +78,24 @@ RULES: tuple[AuditRule, ...] = tuple(
     )
 )
 
+_OF_OBJECTS: Final = frozenset(rule.id for rule in (*field_rules.RULES, *rbac_rules.RULES))
+_OF_REMOTE: Final = (AuditKind.RUNTIME, AuditKind.FLEET)
+_KINDS: Final = {
+    fleet_rules.UNREACHABLE.id: (*_OF_REMOTE, AuditKind.CONTEXTS),
+    fleet_rules.CONTEXT.id: (AuditKind.CONTEXTS,),
+    fleet_rules.ORPHAN_SECRET.id: (AuditKind.FLEET,),
+    **dict.fromkeys(
+        (rule.id for rule in (fleet_rules.ACCESS, fleet_rules.CHAIN, fleet_rules.CHAIN_UNKNOWN, fleet_rules.DIFFERS)),
+        _OF_REMOTE,
+    ),
+}
+"""The audits that apply a rule, of rules that not all audits apply."""
+_GAPS: Final = tuple(
+    rule.id for rule in (kyma_rules.UNREAD, fleet_rules.UNREACHABLE, fleet_rules.ACCESS, fleet_rules.CONTEXT)
+)
+"""Rules whose findings may hide others, in the same runtime."""
+_NOT_READ: Final = (*_GAPS, field_rules.UNSEEN.id, fleet_rules.CHAIN_UNKNOWN.id)
+
 
 def find_rule(identifier: str) -> AuditRule | None:
     """Return the rule with an id, None if there is none."""
@@ -71,7 +105,8 @@ def find_rule(identifier: str) -> AuditRule | None:
 class AuditReport(Struct, frozen=True):
     """The findings of an audit, the worst first; `ignored` pairs each ignored finding with its entry.
 
-    `is_empty` means that the audited cluster has no module, and that all lists which name modules came.
+    `is_empty` means that the audited cluster has no module, and that all lists which name modules came. `entries` are
+    those that ignore findings, `not_read` the findings about what was not read. With a `trend`, `findings` are new.
     """
 
     cluster: str
@@ -81,6 +116,76 @@ class AuditReport(Struct, frozen=True):
     ignored: tuple[tuple[AuditFinding, IgnoreEntry], ...] = ()
     kyma_unknown: UnknownFact | None = None
     is_empty: bool = False
+    scope: AuditScope = AuditScope()
+    entries: tuple[IgnoreEntry, ...] = ()
+    not_read: tuple[AuditFinding, ...] = ()
+    trend: Trend | None = None
+
+    @property
+    def outcomes(self) -> tuple[AuditOutcome, ...]:
+        """Return the result of every rule."""
+        known = self.trend.unchanged if self.trend is not None else ()
+        found = Counter(finding.rule.id for finding in (*self.findings, *known))
+        ignored = Counter(finding.rule.id for finding, _ in self.ignored)
+        return tuple(self._outcome(rule, found[rule.id], ignored[rule.id]) for rule in RULES)
+
+    def _outcome(self, rule: AuditRule, found: int, ignored: int) -> AuditOutcome:
+        if found or ignored:
+            return AuditOutcome(rule, AuditResult.FAILED if found else AuditResult.IGNORED, found, ignored)
+        if why := self._why_not_applied(rule):
+            return AuditOutcome(rule, AuditResult.NOT_APPLIED, why=why)
+        if any(finding.rule.id in _GAPS for finding in self.not_read) and rule.id not in _NOT_READ:
+            return AuditOutcome(rule, AuditResult.INCOMPLETE, why="no findings in what was read")
+        return AuditOutcome(rule, AuditResult.PASSED)
+
+    def _why_not_applied(self, rule: AuditRule) -> str:
+        """Return why a rule was not applied; "" if it was."""
+        scope, kinds = self.scope, _KINDS.get(rule.id)
+        if (scope.rules and rule.id not in scope.rules) or severity_rank(rule.severity) > severity_rank(scope.severity):
+            return "not chosen"
+        if kinds is not None and scope.kind not in kinds:
+            return f"only in audits of kind {', '.join(kinds)}"
+        if rule.id in _OF_OBJECTS and not scope.has_objects:
+            return "single objects and rights were not read"
+        return "no entries that ignore findings" if rule is EXPIRED and not self.entries else ""
+
+    def selected(self, modules: Iterable[str], rules: Iterable[str], severity: Severity) -> AuditReport:
+        """Return the report on these modules and rules only (on all if there are none), from a severity on."""
+        scope = replace(self.scope, modules=tuple(modules), rules=tuple(rules), severity=severity)
+        return replace(
+            self,
+            scope=scope,
+            findings=tuple(filter(scope.covers, self.findings)),
+            ignored=tuple(pair for pair in self.ignored if scope.covers(pair[0])),
+        )
+
+    def since(self, baseline: Baseline) -> AuditReport:
+        """Return the report with the new findings, and with what became of those of the baseline."""
+        current = {finding.fingerprint for finding in (*self.findings, *(finding for finding, _ in self.ignored))}
+        earlier = (finding for key, finding in baseline.findings.items() if key not in current)
+        others = sorted(filter(self.scope.covers, earlier), key=sort_key)
+        trend = Trend(
+            baseline,
+            unchanged=tuple(finding for finding in self.findings if finding.fingerprint in baseline.findings),
+            gone=tuple(filter(self._is_read, others)),
+            unknown=tuple(finding for finding in others if not self._is_read(finding)),
+        )
+        new = tuple(finding for finding in self.findings if finding.fingerprint not in baseline.findings)
+        return replace(self, findings=new, trend=trend)
+
+    def _is_read(self, finding: AuditFinding) -> bool:
+        """Return whether this audit would have an earlier finding if it were still there."""
+        hidden = {item.runtime for item in self.not_read if item.rule.id in _GAPS}
+        is_elsewhere = self.scope.kind is AuditKind.CONTEXTS and finding.runtime not in self.scope.names
+        rule = find_rule(finding.rule.id)
+        is_applied = rule is None or not self._why_not_applied(rule)
+        return is_applied and not is_elsewhere and not hidden & {"", finding.runtime}
+
+    @property
+    def rules_version(self) -> str:
+        """Return a hash of what the rules look for: reports with the same one applied the same rules."""
+        texts = (text for rule in RULES for text in (rule.id, rule.severity.value, rule.title, rule.why, rule.remedy))
+        return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:12]
 
     @property
     def no_kyma(self) -> str:
@@ -176,13 +281,21 @@ def audit_runtime(
     return findings_with_keeper(all_findings, catalog.kyma.keeper if catalog.kyma is not None else Actor.KLM)
 
 
+def sort_key(finding: AuditFinding) -> tuple[int, str, str, str, str]:
+    """Return the key that sorts the worst findings first."""
+    return severity_rank(finding.severity), finding.rule.id, finding.runtime, finding.module, finding.object
+
+
 def judge_findings(
-    cluster: str, kyma: str, now: float, findings: Iterable[AuditFinding], ignores: Sequence[IgnoreEntry] = ()
+    cluster: str,
+    kyma: str,
+    now: float,
+    findings: Iterable[AuditFinding],
+    ignores: Sequence[IgnoreEntry] = (),
+    scope: AuditScope | None = None,
 ) -> AuditReport:
     """Return the report on findings, sorted, with ignored ones apart and a finding for each expired entry."""
-    ordered = sorted(
-        findings, key=lambda item: (severity_rank(item.severity), item.rule.id, item.runtime, item.module, item.object)
-    )
+    ordered = sorted(findings, key=sort_key)
     marked = [(finding, find_ignore(finding, ignores, now)) for finding in ordered]
     remaining = [finding for finding, entry in marked if entry is None]
     return AuditReport(
@@ -191,4 +304,7 @@ def judge_findings(
         taken_at=now,
         findings=(*remaining, *expired_findings(ignores, now)),
         ignored=tuple((finding, entry) for finding, entry in marked if entry is not None),
+        scope=scope or AuditScope(),
+        entries=tuple(ignores),
+        not_read=tuple(finding for finding in ordered if finding.rule.id in _NOT_READ),
     )

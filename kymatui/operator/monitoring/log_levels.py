@@ -74,6 +74,7 @@ class LevelFile:
                 content = stream.read(_LARGEST)
         except OSError as error:
             raise ConfigurationError(f"--log-level-file {self._path} cannot be read: {error_reason(error)}") from error
+
         if content == self._read and not again:
             return None
         self._read = content

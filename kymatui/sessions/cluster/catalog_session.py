@@ -159,8 +159,7 @@ class CatalogSession:
     @property
     def traffic(self) -> tuple[int, int]:
         """Return the number of read requests sent, and of requests that can write."""
-        transport = self.client.transport
-        return transport.counts.total() - transport.writes, transport.writes
+        return self.client.transport.traffic
 
     def start(self, on_change: Callable[[], None]) -> None:
         """Begin to watch. `on_change` is called from any thread, and then not again until `snapshot` was called."""

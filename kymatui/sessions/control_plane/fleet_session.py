@@ -72,8 +72,7 @@ class FleetSession:
     @property
     def traffic(self) -> tuple[int, int]:
         """Return the number of read requests sent, and of requests that can write."""
-        transport = self.home.client.transport
-        return transport.counts.total() - transport.writes, transport.writes
+        return self.home.client.transport.traffic
 
     @property
     def failure(self) -> KymatuiError | None:

@@ -157,8 +157,8 @@ class PairSession(RuntimeSession):
     @property
     def traffic(self) -> tuple[int, int]:
         """Return the number of read requests sent to both sides, and of requests that can write."""
-        transport, (reads, writes) = self.home.client.transport, super().traffic
-        return reads + transport.counts.total() - transport.writes, writes + transport.writes
+        (reads, writes), (home_reads, home_writes) = super().traffic, self.home.client.transport.traffic
+        return reads + home_reads, writes + home_writes
 
     def close(self) -> None:
         """Release both sides; the known names are kept for shells to complete."""

@@ -13,11 +13,11 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kymatui.actions.audit import inspect_modules, is_access_error
+from kymatui.actions.audit import inspect_modules, is_access_error, known_users
 from kymatui.adapters.kube.objects.api_resource import ApiResource
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.adapters.kube.watch.projections import MetadataOnly
-from kymatui.domain.audit.findings import AuditFinding, AuditInput, Inspection
+from kymatui.domain.audit.findings import AuditFinding, AuditInput, AuditKind, AuditScope, Inspection, join_scopes
 from kymatui.domain.audit.fleet_rules import (
     ACCESS,
     UNREACHABLE,
@@ -89,8 +89,13 @@ def audit_fleet(
         if control.namespace:
             require_namespace(home, control.namespace)
         plane = ControlPlaneAudit(home, control, stop)
-        findings = [*plane.findings(), *_FleetAudit(plane, control, timeout, stop, deep=deep).run(progress)]
-        return judge_findings(home.name, "", time.time(), findings, ignores), plane.notes
+        runtimes = _FleetAudit(plane, control, timeout, stop, deep=deep)
+        findings = [*plane.findings(), *runtimes.run(progress)]
+        users = known_users(home)
+        reads, writes = home.client.transport.traffic
+        scopes = (AuditScope(users=users, reads=reads, writes=writes), *runtimes.scopes)
+        scope = join_scopes(AuditKind.FLEET, (name for _, name in plane.keys), scopes, has_objects=deep)
+        return judge_findings(home.name, "", time.time(), findings, ignores, scope), plane.notes
 
 
 class _FleetAudit:
@@ -100,6 +105,8 @@ class _FleetAudit:
         self, plane: ControlPlaneAudit, control: SessionOptions, timeout: float, stop: threading.Event, *, deep: bool
     ) -> None:
         self._plane, self._control, self._timeout, self._stop, self._deep = plane, control, timeout, stop, deep
+        self.scopes: list[AuditScope] = []
+        """The requests to each runtime that was reached."""
         self._lock = threading.Lock()
         self._open: dict[int, Callable[[], None]] = {}
 
@@ -153,6 +160,8 @@ class _FleetAudit:
         except KymatuiError as error:
             return [unreachable_finding(name, str(error), access=is_access_error(error))]
         finally:
+            reads, writes = session.traffic
+            self.scopes.append(AuditScope(reads=reads, writes=writes))
             session.close()
 
     def _found(self, pair: RuntimePair, session: CatalogSession) -> Iterator[AuditFinding]:

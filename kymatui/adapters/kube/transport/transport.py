@@ -128,6 +128,11 @@ class Transport:
         self._pool: ConnectionPool | None = None
         self._pool_certificate: ClientCertificate | None = None
 
+    @property
+    def traffic(self) -> tuple[int, int]:
+        """Return the number of read requests sent, and of requests that can write."""
+        return self.counts.total() - self.writes, self.writes
+
     def send(self, request: Request, cancel: threading.Event | None = None) -> Answer:
         """Send a request and return the whole answer. Raise CancelledError once `cancel` is set.
 

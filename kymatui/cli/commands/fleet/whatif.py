@@ -28,7 +28,7 @@ from kymatui.cli.commands.fleet.sync import read_labels
 from kymatui.cli.options.fleet_filters import add_fleet_filters, choose_listed, require_drift
 from kymatui.cli.options.listing import add_list_output, add_list_timeout, read_again
 from kymatui.cli.output.audit_formats import sarif_log, stamp
-from kymatui.cli.output.html_page import html_page, html_table, html_text
+from kymatui.cli.output.html_page import html_page, html_section, html_table, html_text
 from kymatui.cli.output.listing import Listing, ListPrinter, render
 from kymatui.cli.output.plan_changes import affected_json, change_json
 from kymatui.cli.output.printing import document, markdown, print_message, table
@@ -634,16 +634,14 @@ def _parts(forecast: Forecast, summary: str, by: str, tables: Sequence[Table]) -
         for entry in groups:
             yield _number(forecast, entry)
     for title, header, rows in tables:
-        yield f"<h2>{html_text(title)}</h2>"
-        yield html_table([name.capitalize() for name in header], rows)
+        yield html_section((title, [name.capitalize() for name in header], rows))
     canaries = propose_canaries(forecast)
     if canaries:
-        yield "<h2>Canaries</h2>"
         rows = [
             (canary.runtime.name, canary.runtime.plan, canary.runtime.region, canary.runtime.channel, str(canary.alike))
             for canary in canaries
         ]
-        yield html_table(("Runtime", "Plan", "Region", "Channel", "Represents"), rows)
+        yield html_section(("Canaries", ("Runtime", "Plan", "Region", "Channel", "Represents"), rows))
 
 
 def _number(forecast: Forecast, group: ForecastGroup) -> str:

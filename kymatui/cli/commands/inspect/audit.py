@@ -7,6 +7,7 @@ import json
 import sys
 import time
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from kymatui.cli.options.listing import add_list_output, add_list_timeout, read_
 from kymatui.cli.options.unknown_names import require_in_fleet, require_known, require_namespace
 from kymatui.cli.output.listing import NO_MODULES, Listing, ListPrinter, is_table, render, render_document
 from kymatui.cli.output.printing import document, markdown, print_line, print_message, print_text, table
-from kymatui.domain.audit.findings import AuditFinding, AuditRule, severity_rank
+from kymatui.domain.audit.findings import AuditFinding, AuditKind, AuditRule, Baseline, join_scopes, read_baseline
 from kymatui.domain.kubernetes.terminal_text import error_reason, format_count
 from kymatui.domain.kyma.problems import Actor, Severity
 from kymatui.domain.rights import role_hint
@@ -26,10 +27,20 @@ from kymatui.errors import ConfigurationError, KymatuiError, RefusedError, Unkno
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.reading import load_exactly
 from kymatui.json_input import read_json
-from kymatui.lists.audit import FINDING_COLUMNS, RULE_COLUMNS, FindingEntry, finding_sentence
+from kymatui.lists.audit import (
+    FINDING_COLUMNS,
+    RULE_COLUMNS,
+    FindingEntry,
+    about_audit,
+    changing_sections,
+    count_findings,
+    finding_sentence,
+    fixed_sections,
+)
 from kymatui.lists.columns import row_document
 
 if TYPE_CHECKING:
+    from kymatui.domain.audit.findings import AuditScope
     from kymatui.domain.audit.ignores import IgnoreEntry
     from kymatui.domain.audit.report import AuditReport
     from kymatui.sessions.cluster.catalog_session import CatalogSession
@@ -113,12 +124,16 @@ def run(args: argparse.Namespace) -> int:
     for identifier in args.rules or ():
         _require_rule(identifier)
     ignores = _ignores(args.ignore)
-    known = _baseline(args.baseline)
+    baseline = _baseline(args.baseline)
     printer, status = ListPrinter(args), 0
     for report in read_again(args, lambda: _audited(args, ignores), limited=False):
         if args.save_baseline and not report.unread:
             _save(Path(args.save_baseline), report)
-        new = _narrowed(report, args, known)
+        new = report.selected(args.modules or (), args.rules or (), Severity(args.severity))
+        if baseline is not None:
+            new = new.since(baseline)
+            if report.scope.kind is not AuditKind.CONTEXTS and baseline.cluster != report.cluster:
+                printer.note(f"{baseline.path} is an audit of {baseline.cluster}, this one is of {report.cluster}")
         status = RefusedError.exit_code if _fails(new, args.fail_on) else _unread_status(report, args.fail_on)
         printer.put(_text(_with_unread(new, report), args))
         printer.note(*_unread_lines(report))
@@ -139,22 +154,6 @@ def _with_unread(new: AuditReport, report: AuditReport) -> AuditReport:
     """Return a narrowed report with the lists that did not come: what they hide may be what was asked for."""
     missing = (item for item in report.unread if item not in new.findings)
     return replace(new, findings=(*new.findings, *missing))
-
-
-def _narrowed(report: AuditReport, args: argparse.Namespace, known: frozenset[str]) -> AuditReport:
-    """Return the report without findings of the baseline, and of other modules, rules or lower severities."""
-    lowest = severity_rank(Severity(args.severity))
-
-    def is_chosen(item: AuditFinding) -> bool:
-        return (
-            (not args.modules or item.module in args.modules)
-            and (not args.rules or item.rule.id in args.rules)
-            and severity_rank(item.severity) <= lowest
-        )
-
-    findings = (item for item in report.findings if item.fingerprint not in known and is_chosen(item))
-    ignored = (pair for pair in report.ignored if is_chosen(pair[0]))
-    return replace(report, findings=tuple(findings), ignored=tuple(ignored))
 
 
 def _audited(args: argparse.Namespace, ignores: tuple[IgnoreEntry, ...]) -> AuditReport:
@@ -178,7 +177,7 @@ def _audited(args: argparse.Namespace, ignores: tuple[IgnoreEntry, ...]) -> Audi
     except KymatuiError as error:
         by_hand = args.skr_kubeconfig or args.skr_context  # then it is the words that are wrong, and not the runtime
         if is_remote(args) and error is session.failure and not by_hand:
-            return unreached_report(session.home.name, session.target.runtime, error, ignores)
+            return unreached_report(session, error, ignores)
         raise
     finally:
         session.close()
@@ -207,9 +206,10 @@ def _contexts(args: argparse.Namespace, ignores: tuple[IgnoreEntry, ...]) -> Aud
     from kymatui.domain.audit.fleet_rules import unread_context_finding
     from kymatui.domain.audit.report import judge_findings
 
-    def audited(entry: ContextEntry, session: CatalogSession) -> list[AuditFinding]:
+    def audited(entry: ContextEntry, session: CatalogSession) -> tuple[AuditScope, list[AuditFinding]]:
         require_known(session, args.modules or (), None)
-        return [replace(item, runtime=entry.name) for item in audit_session(session, session.cluster).findings]
+        report = audit_session(session, session.cluster)
+        return report.scope, [replace(item, runtime=entry.name) for item in report.findings]
 
     answers = read_each(args, audited, read_only=True, work_seconds=10 * args.timeout)
     unknown = [error for _, error in answers.failures.values() if isinstance(error, UnknownNameError)]
@@ -220,9 +220,11 @@ def _contexts(args: argparse.Namespace, ignores: tuple[IgnoreEntry, ...]) -> Aud
         for name, (_, error) in answers.failures.items()
         if not isinstance(error, UnknownNameError)  # the module is in other contexts
     ]
-    findings = [item for items in answers.results.values() for item in items]
-    counted = format_count(len(answers.results) + len(answers.failures), "context")
-    return judge_findings(counted, "", time.time(), [*findings, *failed], ignores)
+    names = sorted([*answers.results, *answers.failures])
+    scopes, results = zip(*answers.results.values(), strict=True) if answers.results else ((), ())
+    findings = [*chain.from_iterable(results), *failed]
+    scope = join_scopes(AuditKind.CONTEXTS, names, scopes)
+    return judge_findings(format_count(len(names), "context"), "", time.time(), findings, ignores, scope)
 
 
 class _Progress:
@@ -258,13 +260,12 @@ def _ignores(path: str | None) -> tuple[IgnoreEntry, ...]:
     return read_ignores(content, path)
 
 
-def _baseline(path: str | None) -> frozenset[str]:
+def _baseline(path: str | None) -> Baseline | None:
     if path is None:
-        return frozenset()
+        return None
     try:
-        content = read_json(_content(path))
-        return frozenset(str(item["fingerprint"]) for item in content["findings"])
-    except (ValueError, TypeError, KeyError) as error:
+        return read_baseline(read_json(_content(path)), path)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise ConfigurationError(
             f"{path} is not a baseline", hint="`kymatui audit --save-baseline FILE` writes one"
         ) from error
@@ -299,19 +300,29 @@ def _text(report: AuditReport, args: argparse.Namespace) -> str:
     draw = markdown if form == "md" else table
     rules = {item.rule.id: item.rule for item in report.findings}
     remedies = [draw(("RULE", "WHAT TO DO"), [[rule.id, rule.remedy] for rule in rules.values()])] if rules else []
-    ends = [*([NO_MODULES] if report.is_empty else []), summary(report)]
+    ends = [*_sections(report, form), *([NO_MODULES] if report.is_empty else []), summary(report)]
     listing: Listing[AuditFinding] = Listing(
         columns=FINDING_COLUMNS,
         entries=report.findings,
         rows=lambda finding: _rows(report, finding, form),
-        document=lambda findings: audit_formats.as_json(
-            replace(report, findings=tuple(findings)), of_contexts=uses_contexts(args)
-        ),
+        document=lambda findings: audit_formats.as_json(replace(report, findings=tuple(findings))),
         name=lambda item: item.object,
         below=(*remedies, *ends),
         empty="\n\n".join(ends),
     )
     return render(listing, args)
+
+
+def _sections(report: AuditReport, form: str) -> list[str]:
+    """Return the other parts of the report: all of them in Markdown; in a table those that change with the cluster."""
+    if form != "md":
+        tables = [
+            f"{part.title}\n{table([name.upper() for name in part.header], part.rows)}"
+            for part in changing_sections(report)
+        ]
+        return [*tables, "\n".join(f"{name}: {value}" for name, value in about_audit(report).rows)]
+    parts = (*changing_sections(report), about_audit(report), *fixed_sections(report))
+    return [f"## {part.title}\n\n{markdown(part.header, part.rows)}" for part in parts]
 
 
 def _rows(report: AuditReport, finding: AuditFinding, form: str) -> list[FindingEntry]:
@@ -327,10 +338,7 @@ def _rows(report: AuditReport, finding: AuditFinding, form: str) -> list[Finding
 
 def summary(report: AuditReport) -> str:
     """Return how much was found, in one line."""
-    nouns = ((Severity.ERROR, "error", ""), (Severity.WARNING, "warning", ""), (Severity.INFO, "info", "info"))
-    counts = ", ".join(format_count(report.count(severity), *names) for severity, *names in nouns)
-    ignored = f", {len(report.ignored)} ignored" if report.ignored else ""
-    return f"{report.cluster}: {counts}{ignored}"
+    return f"{report.cluster}: {count_findings(report)}"
 
 
 def _list_rules(args: argparse.Namespace) -> int:

@@ -30,7 +30,7 @@ from kymatui.cli.commands.inspect.events import event_json
 from kymatui.cli.commands.inspect.module import module_json
 from kymatui.cli.options.reading import configure_listing, listed_session, row_of
 from kymatui.cli.output.audit_formats import stamp
-from kymatui.cli.output.html_page import html_page, html_table
+from kymatui.cli.output.html_page import html_page, html_section, html_table
 from kymatui.cli.output.printing import print_line, print_message, print_text
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.catalog_json import catalog_to_json
@@ -210,12 +210,9 @@ def diagnosis_page(diagnosis: Diagnosis, facts: PageFacts) -> str:
     """Return the page; every value is escaped."""
     parts = [
         html_table(("", ""), facts.facts),
-        "<h2>Modules</h2>",
-        html_table(_MODULE_HEADER, map(_module, facts.modules)),
-        "<h2>Problems</h2>",
-        html_table(("Module", "Severity", "Problem"), _problems(facts.modules)),
-        "<h2>Not read</h2>",
-        html_table(("",), [(reason,) for reason in diagnosis.unread]),
+        html_section(("Modules", _MODULE_HEADER, map(_module, facts.modules))),
+        html_section(("Problems", ("Module", "Severity", "Problem"), _problems(facts.modules))),
+        html_section(("Not read", ("",), [(reason,) for reason in diagnosis.unread])),
         "<h2>Events</h2>",
         html_table(
             ("Last seen", "Type", "Reason", "Object", "Count", "Message"),
@@ -238,8 +235,7 @@ def diagnosis_page(diagnosis: Diagnosis, facts: PageFacts) -> str:
             for name, size in facts.files
         ),
         "</ul>",
-        "<h2>Your rights</h2>",
-        html_table(("Kind", *(next(iter(diagnosis.rights.values()), {}))), _rights(diagnosis)),
+        html_section(("Your rights", ("Kind", *(next(iter(diagnosis.rights.values()), {}))), _rights(diagnosis))),
         "<h2>Redacted</h2>",
         html_table(
             ("Rule", "What is hidden", "Hits"), [(r.name, r.explanation, str(facts.hits.get(r.name, 0))) for r in RULES]
