@@ -88,3 +88,9 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)  # screens are made and thrown away by the hundred: a tenth of their cost
     gc.enable()
+
+
+def pytest_sessionfinish() -> None:
+    """Look for unraised errors once: pytest collects five times, and each time looks at all that is still there."""
+    gc.collect()
+    gc.freeze()
