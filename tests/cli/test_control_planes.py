@@ -18,6 +18,8 @@ from kymatui.sessions.cluster.session_options import SessionOptions
 from tests.engine.places import eventually
 from tests.sandboxes.starting import ready_sandbox
 
+pytestmark = pytest.mark.xdist_group("control_planes")  # its sandbox starts on one worker
+
 VERBS = (
     "enable connectivity-proxy",
     "disable keda",

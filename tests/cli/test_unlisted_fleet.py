@@ -17,6 +17,8 @@ from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.cli.main import main
 from tests.sandboxes.starting import ready_sandbox
 
+pytestmark = pytest.mark.xdist_group("unlisted_fleet")  # its sandbox starts on one worker
+
 _GROUP = "operator.kyma-project.io"
 KINDS = ("kymas", "modulereleasemetas", "moduletemplates", "manifests")
 _RBAC = "rbac.authorization.k8s.io"

@@ -16,6 +16,8 @@ from tests.bundle.sources import CR, NAME, VERSION, crd, write_sources
 from tests.ocm.components import key, public_pem
 from tests.sandboxes.starting import ReadySandbox, ready_sandbox
 
+pytestmark = pytest.mark.xdist_group("without_sandbox")  # its sandbox starts on one worker
+
 RUN = """
 import contextlib, io, json, sys
 from kymatui.cli.main import main
