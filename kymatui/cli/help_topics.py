@@ -18,9 +18,9 @@ the runtime from its access Secret; --skr-kubeconfig and --skr-context replace i
 
 _READ_ONLY: Final = """\
 --read-only, KYMATUI_READ_ONLY=1 and read_only in the configuration have the same effect: kymatui sends only GET and
-HEAD requests, and SelfSubjectAccessReviews (to check your permissions). A command that would write exits with status 4
-and sends nothing; --dry-run still prints the plan. `kymatui --audit` opens the terminal UI read-only and counts the
-requests sent."""
+HEAD requests, and reviews of your own permissions and your name (SelfSubjectAccessReview, SelfSubjectRulesReview,
+SelfSubjectReview). A command that would write exits with status 4 and sends nothing; --dry-run still prints the plan.
+`kymatui --audit` opens the terminal UI read-only and counts the requests sent."""
 
 _EXIT_STATUSES: Final = """\
 0    done
