@@ -16,8 +16,13 @@ if TYPE_CHECKING:
 
 def read_durations(changes: Iterable[GitChange], cluster: Cluster | None) -> dict[GitSource, str]:
     """Return for how long changes last beside each of their sources; ask `cluster` once for each."""
-    sources = dict.fromkeys(change.source for change in changes)
-    return {source: lasting(source, _read(source, cluster) if cluster is not None else None) for source in sources}
+    sources: dict[GitSource, bool] = {}
+    for change in changes:
+        sources[change.source] = sources.get(change.source, False) or change.release
+    return {
+        source: lasting(source, _read(source, cluster) if cluster is not None else None, release=release)
+        for source, release in sources.items()
+    }
 
 
 def duration_line(source: GitSource, duration: str) -> str:

@@ -43,11 +43,15 @@ class GitSource(Struct, frozen=True):
 
 
 class GitChange(Struct, frozen=True):
-    """A change of an object that comes from Git; `after` is what the repository has to say, None for a deletion."""
+    """A change of an object that comes from Git; `after` is what the repository has to say, None for a deletion.
+
+    `release` means that a new revision of a Helm release changes it, or the deletion of the release.
+    """
 
     source: GitSource
     ref: ObjectRef
     after: Mapping[str, Any] | None = None
+    release: bool = False
 
 
 KINDS: Final = {
@@ -95,9 +99,9 @@ def git_changes(raw: object, after: Mapping[str, Any] | None = None) -> GitChang
     return () if source is None else (GitChange(source, read_ref(raw), after),)
 
 
-def changes_of(sources: Iterable[tuple[GitSource | None, ObjectRef]]) -> GitChanges:
-    """Return the changes of objects whose sources are known."""
-    return tuple(GitChange(source, ref) for source, ref in sources if source is not None)
+def changes_of(sources: Iterable[tuple[GitSource | None, ObjectRef]], *, release: bool = False) -> GitChanges:
+    """Return the changes of objects whose sources are known; `release` as in `GitChange`."""
+    return tuple(GitChange(source, ref, release=release) for source, ref in sources if source is not None)
 
 
 def joined_changes(plans: Iterable[ChangesGit]) -> GitChanges:
@@ -124,8 +128,11 @@ def git_warnings(changes: Iterable[GitChange]) -> tuple[str, ...]:
     )
 
 
-def lasting(source: GitSource, raw: Mapping[str, Any] | None) -> str:
-    """Return for how long a change lasts beside a source, from its object; None means that it cannot be read."""
+def lasting(source: GitSource, raw: Mapping[str, Any] | None, *, release: bool = False) -> str:
+    """Return for how long a change lasts beside a source, from its object; None means that it cannot be read.
+
+    A HelmRelease without the detection of drift looks at its release only: `release` as in `GitChange`.
+    """
     if raw is None:
         return "until it is applied again, when is unknown"
     spec = JsonReader(raw).child("spec")
@@ -136,7 +143,8 @@ def lasting(source: GitSource, raw: Mapping[str, Any] | None) -> str:
         return "for seconds: it heals itself" if policy.flag("selfHeal") else "until the next change in Git"
     if spec.flag("suspend"):
         return "until it is resumed: it is suspended"
-    if source.tool is GitTool.HELM_RELEASE and spec.child("driftDetection").text("mode") != "enabled":
+    is_blind = source.tool is GitTool.HELM_RELEASE and spec.child("driftDetection").text("mode") != "enabled"
+    if is_blind and not release:
         return "until its next upgrade"
     interval = spec.text("interval")
     until = f"for at most {interval}, its interval" if interval else "until its next reconciliation"

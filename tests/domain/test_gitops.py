@@ -71,6 +71,13 @@ def test_a_change_lasts_until_its_source_applies_again(tool: GitTool, spec: dict
     assert lasting(GitSource(tool, "flux", "apps"), None if spec is None else {"spec": spec}) == until
 
 
+def test_a_new_revision_of_a_release_lasts_until_the_next_interval_of_its_helm_release() -> None:
+    """Its controller installs a release again that is deleted, and upgrades one whose last revision is another's."""
+    source, spec = GitSource(RELEASE, "flux", "apps"), {"spec": {"interval": "10m"}}
+    assert lasting(source, spec, release=True) == f"for at most 10m, its interval; {STAYS}"
+    assert lasting(source, {"spec": {"suspend": True}}, release=True) == "until it is resumed: it is suspended"
+
+
 def test_an_application_is_automated_where_nothing_else_is_said() -> None:
     raw: dict[str, Any] = {"spec": {"syncPolicy": {"automated": {}}}}
     assert lasting(GitSource(APPLICATION, "argo", "shop"), raw) == "until the next change in Git"

@@ -86,6 +86,15 @@ def test_what_git_applies_is_named_in_every_plan_that_changes_or_deletes_it(plac
     assert state.warnings == ("known", *upgrade.notes)
 
 
+def test_what_git_applies_by_a_release_is_changed_and_deleted_with_the_release(place: Place) -> None:
+    install(place, chart(place, make.config_map("a", x="1")))
+    git_takes(place, "a")
+    assert [change.release for change in plan(place, chart(place, make.config_map("a", x="2"))).git] == [True]
+    uninstall = uninstall_plan.plan_uninstall("web", place.namespace, place.cluster, SystemClock())
+    state = DeletionState(place.cluster.name, "web", ManagedBy.DIRECT, uninstall=uninstall)
+    assert [change.release for change in state.git] == [True]
+
+
 def test_labels_of_git_that_the_module_itself_brings_say_nothing_of_this_cluster(place: Place) -> None:
     def exported(value: str) -> Json:
         body = make.config_map("a", x=value)

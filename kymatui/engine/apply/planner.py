@@ -200,7 +200,7 @@ class Planner:
                 *self._bundle.notes,
                 *interruption_notes(previous),
                 *((note,) if note else ()),
-                *git_warnings(git_of(steps)),
+                *git_warnings(git_of(steps, release=self._bundle.release is not None)),
             ),
             observed=tuple(self._observed.items()),
             inventory=previous.resource_version if previous is not None else "",

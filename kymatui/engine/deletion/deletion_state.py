@@ -216,9 +216,9 @@ class DeletionState(Struct, frozen=True):
     @property
     def git(self) -> GitChanges:
         """Return what comes from Git of what is edited and deleted."""
-        own = self.uninstall.steps if self.uninstall is not None else ()
+        own = git_of(self.uninstall.steps, release=self.uninstall.inventory.chart) if self.uninstall is not None else ()
         objects = changes_of((managed_object.git, managed_object.ref) for managed_object in self.deleted_objects)
-        return (*self.edited, *git_of(own), *objects)
+        return (*self.edited, *own, *objects)
 
     @property
     def warnings(self) -> tuple[str, ...]:

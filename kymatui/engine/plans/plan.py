@@ -148,10 +148,10 @@ class Step(Struct, frozen=True):
     git: GitSource | None = None
 
 
-def git_of(steps: Iterable[Step]) -> GitChanges:
-    """Return the changes and deletions of objects that come from Git."""
+def git_of(steps: Iterable[Step], *, release: bool) -> GitChanges:
+    """Return the changes and deletions of objects that come from Git; `release` as in `GitChange`."""
     changing = (Action.CHANGE, Action.CONFLICT, Action.DELETE)
-    return changes_of((step.git, step.ref) for step in steps if step.action in changing)
+    return changes_of(((step.git, step.ref) for step in steps if step.action in changing), release=release)
 
 
 class ObservedVersion(Struct, frozen=True):
@@ -244,7 +244,7 @@ class Plan(Struct, frozen=True):
 
     @property
     def git(self) -> GitChanges:
-        return git_of(self.steps)
+        return git_of(self.steps, release=self.bundle.release is not None)
 
     @property
     def deletion_count(self) -> int:
