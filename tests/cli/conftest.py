@@ -18,6 +18,7 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import Cluster, PatchKind
 from kymatui.sessions.cluster.cluster_access import open_cluster
 from kymatui.sessions.cluster.session_options import SessionOptions
+from tests.cli.intruding import Stage
 from tests.engine.places import eventually
 from tests.sandboxes.starting import ready_sandbox, told_sandbox
 
@@ -49,6 +50,18 @@ def cluster(kubeconfig: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
     monkeypatch.delenv("KYMATUI_READ_ONLY", raising=False)
     return open_cluster(SessionOptions(str(kubeconfig)))
+
+
+@pytest.fixture
+def stage(kubeconfig: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Stage:
+    """Modules of the test's own on `kubeconfig`, which commands find in the environment."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
+    monkeypatch.delenv("KYMATUI_READ_ONLY", raising=False)
+    stage = Stage(kubeconfig, tmp_path)
+    stage.number = abs(hash(request.node.name)) % 10**9
+    return stage
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
 from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -22,15 +21,8 @@ from kymatui.domain.audit.findings import AuditFinding
 from kymatui.domain.audit.report import RULES, AuditReport
 from kymatui.domain.kyma.problems import Actor
 from tests.browser import needs_browser, open_page, page_width, printed_page
-from tests.sandboxes.starting import told_sandbox
 
 pytestmark = pytest.mark.xdist_group("audit")  # one sandbox for all of them
-
-
-@pytest.fixture(scope="module")
-def kubeconfig() -> Iterator[Path]:
-    with told_sandbox() as running:
-        yield running.kubeconfig
 
 
 @pytest.fixture(autouse=True)

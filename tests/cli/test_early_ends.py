@@ -6,7 +6,6 @@ Each command may wait for five minutes here; a wait that does not end early ends
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,16 +16,9 @@ from kymatui.cli.main import main
 from kymatui.engine.jobs.run import RunLimits
 from kymatui.sessions.cluster.cluster_access import open_cluster
 from kymatui.sessions.cluster.session_options import SessionOptions
-from tests.sandboxes.starting import told_sandbox
 
 SECONDS = 0.3
 """Instead of the 30 seconds that a person has."""
-
-
-@pytest.fixture(scope="module")
-def kubeconfig() -> Iterator[Path]:
-    with told_sandbox() as running:
-        yield running.kubeconfig
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,6 @@ from kymatui.errors import ConfigurationError, ConflictError
 from kymatui.sessions.cluster.cluster_access import open_cluster
 from kymatui.sessions.cluster.session_options import SessionOptions
 from tests.cli.intruding import until
-from tests.sandboxes.starting import told_sandbox
 
 SERVERLESS = ObjectRef(GroupVersionKind("operator.kyma-project.io", "v1alpha1", "Serverless"), "kyma-system", "default")
 KYMA = ObjectRef(GroupVersionKind("operator.kyma-project.io", "v1beta2", "Kyma"), "kyma-system", "default")
@@ -33,12 +31,6 @@ file, turn = pathlib.Path(sys.argv[1]), len(list(steps.glob("seen-*")))
 change = steps / f"change-{{turn}}"
 exec(change.read_text() if change.exists() else "")
 """
-
-
-@pytest.fixture(scope="module")
-def kubeconfig() -> Iterator[Path]:
-    with told_sandbox() as running:
-        yield running.kubeconfig
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from kymatui.cli.parser import build_parser
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.ui.presenters.plans.job_rows import interrupted_rows
-from tests.sandboxes.starting import ready_sandbox, told_sandbox
+from tests.sandboxes.starting import ready_sandbox
 
 pytestmark = pytest.mark.xdist_group("killed-verbs")  # one sandbox for all of them
 
@@ -40,12 +40,6 @@ Journal.write = write_and_die
 from kymatui.cli.main import main
 sys.exit(main(sys.argv[1:]))
 """
-
-
-@pytest.fixture(scope="module")
-def kubeconfig() -> Iterator[Path]:
-    with told_sandbox() as running:
-        yield running.kubeconfig
 
 
 def body(name: str, *, value: str = "", **metadata: Any) -> dict[str, Any]:

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
@@ -22,19 +21,12 @@ from kymatui.cli.output.printing import print_line
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import PatchKind
 from tests.engine.places import eventually
-from tests.sandboxes.starting import told_sandbox
 
 pytestmark = pytest.mark.xdist_group("resume")  # one sandbox for all of them
 
 FUNCTION = GroupVersionKind("serverless.kyma-project.io", "v1alpha2", "Function")
 CONFIG_MAP = GroupVersionKind("", "v1", "ConfigMap")
 TAX = ObjectRef(FUNCTION, "billing", "tax")
-
-
-@pytest.fixture(scope="module")
-def kubeconfig() -> Iterator[Path]:
-    with told_sandbox() as running:
-        yield running.kubeconfig
 
 
 @pytest.fixture

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -12,30 +10,12 @@ from tests.cli.intruding import Stage
 from tests.cli.test_writing import asking_commands
 from tests.cli.unseen import WALKS, Walk, ask, walk, walks
 from tests.cli.unseen_manifests import MANIFESTS
-from tests.sandboxes.starting import told_sandbox
 
 pytestmark = pytest.mark.xdist_group("unseen")  # one sandbox for all of them
 
 CASES = [pytest.param(flow, sort, id=f"{flow.name}-{sort}") for flow, sort in walks()]
 ELSEWHERE = {"plan", "edit", "resume"}  # `resume` asks by the command that it continues
 """`plan` asks nothing; `edit` needs an editor, see `test_editing`."""
-
-
-@pytest.fixture(scope="module")
-def kubeconfig() -> Iterator[Path]:
-    with told_sandbox() as running:
-        yield running.kubeconfig
-
-
-@pytest.fixture
-def stage(kubeconfig: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Stage:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
-    monkeypatch.delenv("KYMATUI_READ_ONLY", raising=False)
-    found = Stage(kubeconfig, tmp_path)
-    found.number = abs(hash(request.node.name)) % 10**9
-    return found
 
 
 @pytest.mark.parametrize(("flow", "sort"), CASES)

@@ -12,7 +12,6 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
@@ -27,29 +26,11 @@ from kymatui.cli.output.printing import print_line
 from kymatui.sessions.cluster.cluster_access import read_cluster_target
 from tests.cli.intruding import FLOWS, MODULE, NEW, Flow, Meeting, Stage, interrupted, restoring, run, told
 from tests.cli.unseen import pulled
-from tests.sandboxes.starting import told_sandbox
 
 pytestmark = pytest.mark.xdist_group("intruding")  # one sandbox for all of them
 SAMPLE = {"enable-edit": 1, "disable-edit": 1, "policy-moved": 1, "upgrade-edit": 3, "install-upgrade": 1}
 SAMPLE |= {"delete-object": 3, "delete-definition": 2}
 """Before which of the requests that write the intruder comes: behind the look, and before what follows from it."""
-
-
-@pytest.fixture(scope="module")
-def kubeconfig() -> Iterator[Path]:
-    with told_sandbox() as running:
-        yield running.kubeconfig
-
-
-@pytest.fixture
-def stage(kubeconfig: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Stage:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
-    monkeypatch.delenv("KYMATUI_READ_ONLY", raising=False)
-    found = Stage(kubeconfig, tmp_path)
-    found.number = abs(hash(request.node.name)) % 10**9
-    return found
 
 
 def flow_of(name: str) -> Flow:
