@@ -53,16 +53,17 @@ NEEDLESS = {
 # Tokens that are used to their end, and an Error that does not count yet: 1 KiB.
 # What a reconciliation has written, for the log of the operator: 1 to 2 KiB.
 # What an audit covers, the result of each rule, and the trend: 19 KiB, and two modules fewer.
+# How long a change of a release lasts beside Flux, and what an apply wrote: 1 KiB.
 BUDGETS = {  # modules that are not of Python itself, and KiB of our source
     ("--version",): (28, 77),
     ("--help",): (29, 97),
-    ("catalog",): (230, 1039),
-    ("catalog", "-o", "json"): (230, 1039),
+    ("catalog",): (230, 1040),
+    ("catalog", "-o", "json"): (230, 1040),
     ("module", "keda"): (243, 1007),
-    ("checks", "keda"): (248, 1049),
-    ("drift",): (230, 1031),
-    ("events", "keda"): (233, 1049),
-    ("audit",): (260, 1260),
+    ("checks", "keda"): (248, 1050),
+    ("drift",): (230, 1032),
+    ("events", "keda"): (233, 1050),
+    ("audit",): (260, 1261),
 }
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import os
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kymatui.domain.kubernetes.refs import ObjectRef
-from kymatui.engine.cluster.request_scope import ADOPT, ObjectChange
+from kymatui.engine.cluster.request_scope import ADOPT, ObjectChange, RequestScope, request_scope
 from kymatui.errors import (
     ConfigurationError,
     ConflictError,
@@ -33,6 +36,8 @@ from kymatui.operator.monitoring.event_writer import PATCH_STATUS, skipped
 from kymatui.operator.monitoring.log_levels import LevelFile, LogLevel, LogLevels
 from kymatui.operator.monitoring.log_repeats import REMEMBERED, WINDOW, LogRepeats
 from kymatui.operator.monitoring.operator_log import LogFormat, OperatorLog
+from tests.controllers.module_worlds import ModuleWorld
+from tests.engine.objects import config_map
 from tests.engine.places import eventually
 
 Json = dict[str, Any]
@@ -180,17 +185,85 @@ def test_a_line_says_how_often_an_entry_was_repeated_and_the_end_writes_all_coun
     written.log.write_counts(everything=True)
     assert [line[9:].partition(" reason=")[0] for line in written.lines] == [
         "error Kyma kcp-system/one failed: no answer; retry in 2 s",
-        "error Kyma kcp-system/one failed: no answer; retry in 2 s; repeated 2 times in 60s",
+        "error Kyma kcp-system/one failed: no answer; repeated 2 times in 60s",
     ]
 
 
-def test_a_paused_object_is_in_the_log_once() -> None:
+def test_failures_of_an_object_that_succeeds_are_counted_then_and_not_later() -> None:
     written = Written()
-    for hour in range(24):
-        written.now = 3600.0 * hour
-        written.reconcile(skipped("operator.kyma-project.io/skip-reconciliation"))
+    for _ in range(3):
+        written.reconcile(error=UnreachableError("no answer"))
+    written.now = 20.0
+    written.reconcile(changes=(PATCHED,))
+    assert [(entry["reason"], entry.get("repeated")) for entry in written.entries] == [
+        ("ReconcileFailed", None),
+        ("ReconcileFailed", 2),
+        ("Reconciled", None),
+    ]
+    written.now = WINDOW + 30
+    written.log.write_counts(everything=True)
+    written.reconcile(error=UnreachableError("no answer"))
+    assert [entry["reason"] for entry in written.entries[3:]] == ["ReconcileFailed"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("HTTP 503", "HTTP 401"),
+        ("template alpha-1.1.0 is missing", "template alpha-1.2.0 is missing"),
+        ("2 of 3 pods", "1 of 3 pods"),
+    ],
+)
+def test_a_failure_with_another_status_or_version_is_another(first: str, second: str) -> None:
+    written = Written()
+    for text in (first, second):
+        written.reconcile(error=UnreachableError(text))
+    assert [entry["error"] for entry in written.entries] == [first, second]
+
+
+def test_the_log_keeps_no_exception_and_nothing_that_its_frames_hold() -> None:
+    class Held:
+        pass
+
+    def fail() -> weakref.ref[Held]:
+        held = Held()
+        try:
+            raise UnreachableError("no answer")
+        except UnreachableError as error:
+            written.reconcile(error=error)
+        return weakref.ref(held)
+
+    written = Written()
+    kept = fail()
+    gc.collect()
+    assert kept() is None
+
+
+def test_a_long_traceback_ends_with_the_error_and_a_secret_at_the_cut_is_hidden() -> None:
+    written = Written()
+    try:
+        raise KeyError("x" * 9000 + " the end")
+    except KeyError as error:
+        defect = DefectError(error)
+        defect.__cause__ = error
+    written.reconcile(error=defect)
+    assert written.entries[-1]["stacktrace"].endswith("the end'")
+    for before in range(8150, 8200):
+        assert "s3cretPa55" not in operator_log.printable("x" * before + " https://user:s3cretPa55word@example.org/ y")
+
+
+def test_a_paused_object_is_in_the_log_once_until_it_is_reconciled() -> None:
+    written = Written()
+    pause = skipped("operator.kyma-project.io/skip-reconciliation")
+    for second in range(0, 7200, 60):
+        written.now = float(second)
+        if second % 1800 == 0:
+            written.reconcile(pause)
         written.log.write_counts()
     assert len(written.lines) == 1
+    written.reconcile()
+    written.reconcile(pause)
+    assert len(written.lines) == 2
 
 
 def test_a_resting_fleet_writes_nothing() -> None:
@@ -206,11 +279,11 @@ def test_what_is_remembered_of_repetitions_is_bounded_and_no_count_is_lost() -> 
     counts = 0
     for number in range(REMEMBERED + 100):
         for _ in range(2):
-            counts += sum(one.count for one in repeats.take((str(number),), "m", number, 0.0, 1))
+            counts += sum(one.count for one in repeats.take(str(number), "Failed", "m", number, 0.0, 1))
     assert len(repeats._known) == REMEMBERED
     counts += sum(one.count for one in repeats.due(0.0, everything=True))
     assert counts == REMEMBERED + 100
-    many = [len(list(repeats.take(("flood",), "abc"[: number % 3], number, 0.0, 1))) for number in range(1000)]
+    many = [len(list(repeats.take("flood", "Failed", "abc"[: number % 3], number, 0.0, 1))) for number in range(1000)]
     assert sum(many) < 20
 
 
@@ -276,9 +349,58 @@ def test_levels_change_with_their_file_and_after_a_signal(tmp_path: Path, monkey
     assert written.entries[-2]["msg"] == "stopping: SIGTERM"
 
 
+def test_a_count_of_a_level_that_is_not_written_any_more_is_not_written() -> None:
+    written = Written()
+    for _ in range(20):
+        written.reconcile(UPGRADE)
+    count = len(written.lines)
+    written.log.levels = LogLevels(LogLevel.ERROR)
+    written.log.write_counts(everything=True)
+    assert len(written.lines) == count
+
+
+def test_a_file_that_is_no_regular_one_or_too_large_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "large").write_text("# " + "x" * 70_000 + "\nerror")
+    with pytest.raises(ConfigurationError, match="is not a regular file"):
+        LevelFile(tmp_path / "pipe", CONTROLLERS).read()
+    with pytest.raises(ConfigurationError, match="is larger than 65536 bytes"):
+        LevelFile(tmp_path / "large", CONTROLLERS).read()
+
+
 def test_a_file_that_is_missing_names_the_option(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"--log-level-file .* cannot be read: No such file"):
         LevelFile(tmp_path / "none", CONTROLLERS).read()
+
+
+@pytest.mark.parametrize("is_foreign", [True, False])
+def test_only_what_others_made_is_adopted_and_not_what_an_earlier_attempt_created(
+    monkeypatch: pytest.MonkeyPatch, is_foreign: bool
+) -> None:
+    world = ModuleWorld()
+    if is_foreign:
+        world.runtime.create(config_map("a", "default", x="1"))
+        world.living.advance(90)
+    world.clock.seconds = world.living.clock.now()
+    world.put("1.0.0", config_map("a", "default", x="1"), config_map("late", "default"))
+    apply, changes = world.runtime.apply, list[ObjectChange]()
+
+    def refusing(body: Json, **more: Any) -> Json:
+        if body["metadata"]["name"] == "late":
+            raise ForbiddenError("not yet", status=403)
+        return apply(body, **more)
+
+    with monkeypatch.context() as patched, request_scope(RequestScope(changes=changes)):
+        patched.setattr(world.runtime, "apply", refusing)
+        with pytest.raises(ForbiddenError):
+            world.reconcile()
+    for _ in range(3):
+        world.living.advance(90)
+        world.clock.seconds = world.living.clock.now()
+        with request_scope(RequestScope(changes=changes)):
+            world.reconcile()
+    assert world.exists(config_map("late", "default"))
+    assert [change.ref.name for change in changes if change.verb == ADOPT] == (["a"] if is_foreign else [])
 
 
 SECRETS = st.text("abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789", min_size=16, max_size=40).filter(

@@ -128,6 +128,13 @@ def last_writes(raw: object) -> Iterator[tuple[str, float | None]]:
         yield entry.text("manager"), parse_time(entry.text("time"))
 
 
+def last_write(raw: object, manager: str) -> float | None:
+    """Return when a manager last changed an object, apart from its subresources; None for never, or unknown."""
+    entries = JsonReader(raw).child("metadata").children("managedFields")
+    own = (entry for entry in entries if entry.text("manager") == manager and not entry.text("subresource"))
+    return max((at for entry in own if (at := parse_time(entry.text("time"))) is not None), default=None)
+
+
 def _managers(meta: JsonReader) -> Iterator[str]:
     return (entry.text("manager") for entry in meta.children("managedFields"))
 

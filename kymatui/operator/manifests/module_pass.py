@@ -12,7 +12,7 @@ from typing import ClassVar, Final, NoReturn
 from msgspec import Struct, field
 
 from kymatui.domain.kubernetes.json_reader import JsonReader
-from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, LABEL_MANAGED_BY, read_meta, read_ref
+from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, LABEL_MANAGED_BY, last_write, read_meta, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import Policy
 from kymatui.domain.kyma.manifests import FINALIZER_MODULE_CR, LABEL_FINALIZER, Manifest
@@ -20,9 +20,9 @@ from kymatui.domain.kyma.states import State
 from kymatui.domain.modules.readiness import klm_manager_state
 from kymatui.domain.ownership import owning_manifest
 from kymatui.engine.cluster.kind_order import is_definition, is_namespace
-from kymatui.engine.cluster.ports import Clock, Cluster, Object
+from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Clock, Cluster, Object
 from kymatui.engine.cluster.request_scope import ADOPT, note_change
-from kymatui.engine.dryrun.controller_handover import apply_owned
+from kymatui.engine.dryrun.controller_handover import LIFECYCLE_MANAGER, apply_owned
 from kymatui.errors import ConfigurationError, ConflictError, KymatuiError, RegistryError, SourceError
 from kymatui.operator.framework.applied_copies import AppliedModules
 from kymatui.operator.framework.controller import RequeueIntervals
@@ -64,6 +64,7 @@ PAUSE: Final = 1.0
 """Seconds until the controller reads again whether deleted objects are gone."""
 _SLOW_LAYER: Final = 1.0
 """Seconds after which a new Manifest says that it is being processed, while its layer is read."""
+_APPLIERS: Final = (OPERATOR_FIELD_MANAGER, LIFECYCLE_MANAGER)  # the latter where the sandbox plays lifecycle-manager
 _CLOCKS_DIFFER: Final = 60.0  # seconds that the clocks of control plane and runtime may differ
 _PROGRESS: Final = frozenset({"", State.PROCESSING.value, State.READY.value})
 
@@ -311,22 +312,26 @@ class ModuleInstallation:
                 live.append(apply_owned(self._cluster, body, self._cancel))
             except KymatuiError as error:
                 failed.append(error)
+        self._note_adopted(live, now)
         if failed:
             applied_modules.forget(ref)
             self._pass.fail(failed[0] if len(failed) == 1 else _joined(failed))
-        self._note_adopted(live, now)
         workloads = [body for body in live if read_ref(body).kind in WORKLOADS]
         applied_modules.record(ref, self._cluster, target, workloads, now)
         self._record(applied)
         return live
 
     def _note_adopted(self, live: Sequence[Object], now: float) -> None:
-        """Note the objects that existed before the Manifest had them; namespaces are shared."""
+        """Note the objects that existed before the Manifest had them; namespaces are shared.
+
+        What an earlier attempt created, which failed before it was recorded, is not written again.
+        """
         known = set(self._manifest.synced)
         before = max(self._manifest.meta.created or 0.0, now - _CLOCKS_DIFFER)
         for body in live:
             ref, created = read_ref(body), read_meta(JsonReader(body)).created
-            if ref not in known and not is_namespace(ref) and created is not None and created < before:
+            is_written = any((last_write(body, name) or 0.0) >= now - _CLOCKS_DIFFER for name in _APPLIERS)
+            if ref not in known and not is_namespace(ref) and is_written and created is not None and created < before:
                 note_change(ADOPT, ref)
 
     def _applied_for(self, target: Sequence[Object]) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Mapping
 from enum import IntEnum
 from pathlib import Path
@@ -70,11 +71,14 @@ class LevelFile:
     def read(self, *, again: bool = False) -> LogLevels | None:
         """Return the levels, None for a file that is as before, unless it is read `again`. Raise ConfigurationError."""
         try:
+            if not stat.S_ISREG(self._path.stat().st_mode):  # to open a pipe would wait for its writer
+                raise ConfigurationError(f"--log-level-file {self._path} is not a regular file")
             with self._path.open("rb") as stream:
-                content = stream.read(_LARGEST)
+                content = stream.read(_LARGEST + 1)
         except OSError as error:
             raise ConfigurationError(f"--log-level-file {self._path} cannot be read: {error_reason(error)}") from error
-
+        if len(content) > _LARGEST:
+            raise ConfigurationError(f"--log-level-file {self._path} is larger than {_LARGEST} bytes")
         if content == self._read and not again:
             return None
         self._read = content

@@ -5,17 +5,30 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Iterator
+from enum import Enum
 from typing import Final, Generic, TypeVar
 
 from msgspec import Struct
 
 WINDOW: Final = 300.0
 """Seconds after which the number of repetitions is written."""
-REMEMBERED: Final = 4096
-_VARYING: Final = re.compile(r"[0-9a-f]{8,}|\d+")
-"""What differs between two messages about the same: ports, times, identifiers."""
+REMEMBERED: Final = 16_384
+"""Objects; more are not remembered, so that what repeats of them is written."""
+_VARYING: Final = re.compile(
+    r"\d{4}-\d\d-\d\dT[\d:.]+"
+    r"|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{16,}|\d{6,}"
+    r"|(?<=:)\d{2,5}\b|\b\d+(?:\.\d+)?(?= ?m?s\b| seconds?\b)"
+)
+"""What differs between two messages about the same: times, identifiers, ports, seconds; no status and no version."""
 E = TypeVar("E")
-_Key = tuple[str, ...]
+
+
+class Memory(Enum):
+    """How long an entry is remembered."""
+
+    WINDOW = 0  # until it does not repeat
+    UNTIL_SUCCESS = 1  # the same, or until the object is reconciled: a failure
+    WHILE_IT_LASTS = 2  # until the object is reconciled: a pause
 
 
 class RepeatedEntry(Struct, Generic[E], frozen=True):
@@ -27,52 +40,83 @@ class RepeatedEntry(Struct, Generic[E], frozen=True):
 
 
 class _Repeats(Struct, Generic[E]):
-    """What was counted of one key: `entry` is the last one, `written` how many were written since `since`."""
+    """What was counted of one reason.
+
+    entry    the last one; of its text, a number is kept
+    written  how many were written since `since`
+    run      the last reconciliation that it came from
+    """
 
     entry: E
-    text: str
+    text: int
     since: float
+    memory: Memory
+    run: str = ""
     written: int = 0
     count: int = 0
 
 
 class LogRepeats(Generic[E]):
-    """The memory of one log; not thread-safe. Times are in seconds of a monotonic clock."""
+    """The memory of one log, by object and reason; not thread-safe. Times are in seconds of a monotonic clock."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[_Key, _Repeats[E]] = OrderedDict()
+        self._known: OrderedDict[str, dict[str, _Repeats[E]]] = OrderedDict()
 
-    def take(self, key: _Key, text: str, entry: E, now: float, most: int) -> Iterator[RepeatedEntry[E]]:
-        """Yield what to write of a new entry: itself, unless `most` of its key were written in this window.
+    def take(
+        self,
+        about: str,
+        reason: str,
+        text: str,
+        entry: E,
+        now: float,
+        most: int,
+        *,
+        run: str = "",
+        memory: Memory = Memory.WINDOW,
+    ) -> Iterator[RepeatedEntry[E]]:
+        """Yield what to write of a new entry: itself, unless `most` of its reason were written in this window.
 
         Another text is written as well, and ends the count of the one before it; of many texts, those that differ in
         numbers alone are one.
         """
-        text = _VARYING.sub("#", text)
-        known = self._known.get(key)
+        number = hash(_VARYING.sub("#", text))
+        reasons = self._known.setdefault(about, {})
+        self._known.move_to_end(about)
+        known = reasons.get(reason)
         if known is None:
-            known = self._known[key] = _Repeats(entry, text, now)
+            known = reasons[reason] = _Repeats(entry, number, now, memory)
             if len(self._known) > REMEMBERED:
-                yield from _ended(self._known.popitem(last=False)[1], now)
-        elif known.text != text and known.written < 5 * most:
+                for oldest in self._known.popitem(last=False)[1].values():
+                    yield from _ended(oldest, now)
+        elif known.text != number and known.written < 5 * most:
             yield from _ended(known, now)
-            known.text, known.count, most = text, 0, known.written + 1
-        known.entry = entry
+            known.text, known.count, most = number, 0, known.written + 1
+        known.entry, known.run = entry, run
         if known.written < most:
             known.written += 1
             yield RepeatedEntry(entry)
         else:
             known.count += 1
 
-    def due(self, now: float, *, everything: bool = False) -> Iterator[RepeatedEntry[E]]:
-        """Yield the counts whose window is over, or all; a key that did not repeat is forgotten."""
-        for key, known in list(self._known.items()):
-            if everything or now - known.since >= WINDOW:
+    def succeeded(self, about: str, run: str, now: float) -> Iterator[RepeatedEntry[E]]:
+        """Yield the counts of the failures of an object that is reconciled now, and forget them and what paused it."""
+        for reason, known in list(self._known.get(about, {}).items()):
+            if known.memory is not Memory.WINDOW and known.run != run:
                 yield from _ended(known, now)
-                if known.count:
-                    known.since, known.count, known.written = now, 0, 1
-                else:
-                    del self._known[key]
+                del self._known[about][reason]
+
+    def due(self, now: float, *, everything: bool = False) -> Iterator[RepeatedEntry[E]]:
+        """Yield the counts whose window is over, or all; what did not repeat is forgotten, unless it lasts."""
+        for about, reasons in list(self._known.items()):
+            for reason, known in list(reasons.items()):
+                if everything or now - known.since >= WINDOW:
+                    yield from _ended(known, now)
+                    if known.count or known.memory is Memory.WHILE_IT_LASTS:
+                        known.since, known.count, known.written = now, 0, 1
+                    else:
+                        del reasons[reason]
+            if not reasons:
+                del self._known[about]
 
 
 def _ended(known: _Repeats[E], now: float) -> Iterator[RepeatedEntry[E]]:

@@ -27,13 +27,15 @@ from kymatui.operator.framework.controller import GroupNews, Reconciliation, cur
 from kymatui.operator.monitoring.event_correlation import LONGEST_MESSAGE, EventType, ObjectEvent
 from kymatui.operator.monitoring.event_writer import RECONCILE_FAILED, SKIPPED
 from kymatui.operator.monitoring.log_levels import LevelFile, LogLevel, LogLevels
-from kymatui.operator.monitoring.log_repeats import LogRepeats, RepeatedEntry
+from kymatui.operator.monitoring.log_repeats import LogRepeats, Memory, RepeatedEntry
 
 OPERATOR: Final = "operator"
 """The name under which the level of news of the whole operator is set."""
 RECONCILED: Final = "Reconciled"
 ADOPTED: Final = "ObjectsAdopted"
 _LONGEST: Final = 8192  # characters of an error
+_LARGEST: Final = 1 << 20  # characters of an error in which secrets are looked for; the others are not printed
+_STACK_END: Final = 6144  # of the last characters of a traceback: they say what happened
 _MOST: Final = 5  # entries of one object and reason in five minutes, and of a failure or pause one
 _NAMED: Final = 20  # changes in one entry
 _TICK: Final = 1.0  # seconds between looks at the file of levels and at what repeats
@@ -47,12 +49,37 @@ class LogFormat(StrEnum):
     JSON = "json"
 
 
+class Failure(Struct, frozen=True):
+    """An error without its exception, which would keep all that its frames hold: what the log prints of it.
+
+    text     as the server or registry says it
+    type     the class
+    refused  it was not tried
+    stack    the lines of a bug's traceback, else empty
+    """
+
+    text: str
+    type: str
+    refused: bool = False
+    stack: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, error: KymatuiError) -> Failure:
+        text, stack = str(error), tuple[str, ...]()
+        if isinstance(error, DefectError):
+            text = f"{text}; {error.hint}"
+            if error.__cause__ is not None:
+                lines = traceback.format_exception(error.__cause__)
+                stack = tuple(printable("".join(lines), end=_STACK_END).splitlines())
+        return cls(printable(text), type(error).__name__, isinstance(error, RefusedError), stack)
+
+
 class LogEntry(Struct, frozen=True):
     """One entry.
 
     subject  the object; None: the operator
     reason   the decision, in the words of Events and metrics
-    error    why it failed, as the server or registry says it
+    failure  why it failed
     retry    seconds until the next try
     seconds  how long the reconciliation took
     changes  what it wrote
@@ -64,18 +91,22 @@ class LogEntry(Struct, frozen=True):
     subject: ObjectRef | None = None
     controller: str = ""
     reconciliation: str = ""
-    error: KymatuiError | None = None
+    failure: Failure | None = None
     retry: float | None = None
     seconds: float | None = None
     changes: Sequence[ObjectChange] = ()
 
 
-def printable(text: str) -> str:
+def printable(text: str, end: int = 0) -> str:
     """Return what the log may print of a text that others may have written: no secrets, and no more than fits.
 
     Errors quote servers, charts and registries, and with them logins and tokens: the rules are those of `diagnose`.
+    They apply before the text is cut, as half of a token is none by these rules. `end` is how many of the last
+    characters stay of a text that is cut.
     """
-    return Redactor().text(cut_text(text, _LONGEST))
+    hidden = Redactor().text(text[:_LARGEST])
+    last = hidden[-end:] if end and len(hidden) > _LONGEST else ""
+    return cut_text(hidden, _LONGEST - len(last)) + last
 
 
 class OperatorLog:
@@ -137,6 +168,9 @@ class OperatorLog:
             self._here.ended = entry  # `failed` follows
             return
         self._flush_warning()
+        about = _about(entry)
+        with self._lock:
+            self._print_counts(self._repeats.succeeded(about, entry.reconciliation, self._clock()))
         self._add_adopted(entry)
         self._add(entry, 2 * _MOST)
 
@@ -151,15 +185,10 @@ class OperatorLog:
         self._flush_warning()
         self._add_adopted(ended)
         level = LogLevel.INFO if isinstance(error, RefusedError) else LogLevel.ERROR
-        entry = replace(
-            _of_reconciliation(ended),
-            level=LogLevel.DEBUG if isinstance(error, ConflictError) else level,
-            reason=reason,
-            subject=ref,
-            error=error,
-            retry=seconds,
-        )
-        self._add(entry, 1)
+        level = LogLevel.DEBUG if isinstance(error, ConflictError) else level
+        entry = replace(_of_reconciliation(ended), level=level, reason=reason, subject=ref, retry=seconds)
+        if level >= self.levels.of(entry.controller):
+            self._add(replace(entry, failure=Failure.of(error)), 1)
 
     def _flush_warning(self) -> None:
         warning: LogEntry | None = getattr(self._here, "warning", None)
@@ -178,21 +207,31 @@ class OperatorLog:
         """Write an entry of a level that is written, or count it if more than `most` say the same."""
         if entry.level < self.levels.of(entry.controller):
             return
-        text = f"{entry.text}{entry.error or ''}{[*map(str, entry.changes)] if entry.changes else ''}"
-        key = (entry.controller, str(entry.subject), entry.reason)
+        memory = Memory.WHILE_IT_LASTS if entry.reason == SKIPPED else Memory.WINDOW
+        if entry.failure is not None:
+            text, memory = entry.failure.text, Memory.UNTIL_SUCCESS
+        else:
+            text = f"{entry.text}{[*map(str, entry.changes)] if entry.changes else ''}"
+        run, now = entry.reconciliation, self._clock()
         with self._lock:
             if entry.level is LogLevel.DEBUG:
                 self._print(RepeatedEntry(entry))
-            else:
-                for repeated in self._repeats.take(key, text, entry, self._clock(), most):
-                    self._print(repeated)
+                return
+            new = self._repeats.take(_about(entry), entry.reason, text, entry, now, most, run=run, memory=memory)
+            for repeated in new:
+                self._print(repeated)
 
     def write_counts(self, *, everything: bool = False) -> None:
-        """Write how often entries were repeated, once their five minutes are over; those of a pause say nothing."""
+        """Write how often entries were repeated, once their five minutes are over."""
         with self._lock:
-            for repeated in self._repeats.due(self._clock(), everything=everything):
-                if repeated.entry.reason != SKIPPED:
-                    self._print(repeated)
+            self._print_counts(self._repeats.due(self._clock(), everything=everything))
+
+    def _print_counts(self, counts: Iterator[RepeatedEntry[LogEntry]]) -> None:
+        """Write counts of levels that are written; those of a pause say nothing, and no count has a next try."""
+        for repeated in counts:
+            entry = repeated.entry
+            if entry.reason != SKIPPED and entry.level >= self.levels.of(entry.controller):
+                self._print(replace(repeated, entry=replace(entry, retry=None)))
 
     @contextlib.contextmanager
     def running(
@@ -234,7 +273,8 @@ class OperatorLog:
         try:
             levels = file.read(again=again)
         except ConfigurationError as error:
-            self._add(LogEntry(LogLevel.ERROR, GroupNews.LEVELS, controller=OPERATOR, error=error), 1)
+            failure = Failure.of(error)
+            self._add(LogEntry(LogLevel.ERROR, GroupNews.LEVELS, controller=OPERATOR, failure=failure), 1)
             return
         if levels is not None and (again or levels != self.levels):
             self.levels = levels
@@ -246,8 +286,12 @@ class OperatorLog:
             self._write(escape_json(json.dumps(_document(repeated), ensure_ascii=False)))
             return
         self._write(sanitize(f"{time.strftime('%H:%M:%S')} {_line(repeated)}"))
-        for line in _traceback(entry.error):
+        for line in entry.failure.stack if entry.failure is not None else ():
             self._write(sanitize(f"  {line}"))
+
+
+def _about(entry: LogEntry) -> str:
+    return f"{entry.controller} {entry.subject}"
 
 
 def _of_reconciliation(entry: LogEntry) -> LogEntry:
@@ -265,10 +309,10 @@ def _line(repeated: RepeatedEntry[LogEntry]) -> str:
     """Return an entry for people: what happened first, then the fields by which it is found."""
     entry = repeated.entry
     if entry.subject is None:
-        text = printable(_error_text(entry.error) or entry.text)
-    elif entry.error is not None:
-        mark = "skipped" if isinstance(entry.error, RefusedError) else "failed"
-        text = f"{entry.subject} {mark}: {printable(_error_text(entry.error))}"
+        text = entry.failure.text if entry.failure is not None else printable(entry.text)
+    elif entry.failure is not None:
+        mark = "skipped" if entry.failure.refused else "failed"
+        text = f"{entry.subject} {mark}: {entry.failure.text}"
     else:
         text = f"{entry.subject} {entry.reason}" + (f": {printable(entry.text)}" if entry.text else "")
     if entry.retry is not None:
@@ -278,7 +322,7 @@ def _line(repeated: RepeatedEntry[LogEntry]) -> str:
     if changes := _named_changes(entry):
         text += f"; wrote: {', '.join(changes)}"
     fields = {
-        "reason": entry.reason if entry.error is not None else "",
+        "reason": entry.reason if entry.failure is not None else "",
         "controller": entry.controller if entry.subject is not None else "",
         "reconcileID": entry.reconciliation[:8],
         "seconds": f"{entry.seconds:.2f}" if entry.seconds is not None else "",
@@ -297,10 +341,11 @@ def _document(repeated: RepeatedEntry[LogEntry]) -> dict[str, Any]:
         ref = entry.subject
         document |= {"controller": entry.controller, "reconcileID": entry.reconciliation}
         document["object"] = {"kind": ref.kind.kind, "namespace": ref.namespace, "name": ref.name}
-    if entry.error is not None:
-        mark = "skipped" if isinstance(entry.error, RefusedError) else "failed"
+    failure = entry.failure
+    if failure is not None:
+        mark = "skipped" if failure.refused else "failed"
         document["msg"] = f"reconciliation {mark}" if entry.subject is not None else text
-        document |= {"error": printable(_error_text(entry.error)), "errorType": type(entry.error).__name__}
+        document |= {"error": failure.text, "errorType": failure.type}
     if entry.retry is not None:
         document["retrySeconds"] = round(entry.retry, 1)
     if entry.seconds is not None:
@@ -309,17 +354,6 @@ def _document(repeated: RepeatedEntry[LogEntry]) -> dict[str, Any]:
         document["wrote"] = changes
     if repeated.count:
         document |= {"repeated": repeated.count, "repeatedSeconds": round(repeated.seconds)}
-    if lines := _traceback(entry.error):
-        document["stacktrace"] = "\n".join(lines)
+    if failure is not None and failure.stack:
+        document["stacktrace"] = "\n".join(failure.stack)
     return document
-
-
-def _error_text(error: KymatuiError | None) -> str:
-    return "" if error is None else f"{error}; {error.hint}" if isinstance(error, DefectError) else str(error)
-
-
-def _traceback(error: KymatuiError | None) -> list[str]:
-    """Return the lines of a bug's traceback, none for other errors."""
-    if not isinstance(error, DefectError) or error.__cause__ is None:
-        return []
-    return printable("".join(traceback.format_exception(error.__cause__))).splitlines()

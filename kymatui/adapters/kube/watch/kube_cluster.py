@@ -13,7 +13,7 @@ from kymatui.adapters.kube.watch.object_changes import WatchedChanges
 from kymatui.adapters.kube.watch.object_recording import WatchedObjects
 from kymatui.adapters.kube.watch.projections import MetadataOnly
 from kymatui.adapters.kube.watch.watch_reader import UNATTENDED, WatchTiming
-from kymatui.domain.kubernetes.object_meta import last_writes
+from kymatui.domain.kubernetes.object_meta import last_write
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.logs.log_query import LogQuery
 from kymatui.engine.cluster.ports import Object, ServedKind, Write, Writes, WriteVerb
@@ -219,7 +219,7 @@ def is_kind_missing(error: NotFoundError) -> bool:
 def _is_changed(answer: Object, manager: str) -> bool:
     """Return whether an apply has changed its object: else the time of the manager's last write stays as it was."""
     since = current_scope().since - _CLOCKS_DIFFER
-    return any(name == manager and (at or 0.0) >= since for name, at in last_writes(answer))
+    return (last_write(answer, manager) or 0.0) >= since
 
 
 def _served(resource: ApiResource) -> ServedKind:
