@@ -77,6 +77,7 @@ class LevelFile:
                 content = stream.read(_LARGEST + 1)
         except OSError as error:
             raise ConfigurationError(f"--log-level-file {self._path} cannot be read: {error_reason(error)}") from error
+
         if len(content) > _LARGEST:
             raise ConfigurationError(f"--log-level-file {self._path} is larger than {_LARGEST} bytes")
         if content == self._read and not again:
