@@ -117,9 +117,8 @@ def _installation(case: AuditInput, record: InstallationRecord) -> Iterator[Audi
 def _unread(case: AuditInput, record: InstallationRecord) -> Iterator[AuditFinding]:
     for ref in record.refs:
         if reason := case.inspection.unread.get(ref):
-            yield AuditFinding(
-                UNSEEN, f"{ref} could not be read: {reason}", record.module, str(ref), actor=Actor.CLUSTER
-            )
+            words = f"{ref} could not be read: {reason}"
+            yield AuditFinding(UNSEEN, words, record.module, str(ref), actor=Actor.CLUSTER, is_of_object=True)
 
 
 def _own_names(ref: ObjectRef, raw: Object) -> Iterator[str]:
@@ -137,7 +136,7 @@ def _is_installers(writer: FieldWriter) -> bool:
 def _object(record: InstallationRecord, ref: ObjectRef, raw: Object, own: set[str]) -> Iterator[AuditFinding]:
     entries = field_writers(raw)
     if not entries:
-        yield AuditFinding(UNSEEN, f"{ref} has no managed fields", record.module, str(ref))
+        yield AuditFinding(UNSEEN, f"{ref} has no managed fields", record.module, str(ref), is_of_object=True)
         return
     if not any(_is_installers(entry) for entry in entries):
         names = ", ".join(sorted(content_writers(raw)))

@@ -78,7 +78,8 @@ class AuditFinding(Struct, frozen=True):
 
     `path` is the field and `value` its content (never that of a Secret); both are "" if there is none. `since` is
     in seconds of the Unix clock, None if unknown. `runtime` is the runtime of the fleet that has the violation. `level`
-    is the severity where it is not the rule's: it grows with time.
+    is the severity where it is not the rule's: it grows with time. One about what was not read hides other findings:
+    in its module, or about its object alone if `is_of_object`.
     """
 
     rule: AuditRule
@@ -91,6 +92,7 @@ class AuditFinding(Struct, frozen=True):
     actor: Actor = Actor.NOBODY
     runtime: str = ""
     level: Severity | None = None
+    is_of_object: bool = False
 
     @property
     def severity(self) -> Severity:

@@ -90,11 +90,17 @@ _KINDS: Final = {
     ),
 }
 """The audits that apply a rule, of rules that not all audits apply."""
-_GAPS: Final = tuple(
-    rule.id for rule in (kyma_rules.UNREAD, fleet_rules.UNREACHABLE, fleet_rules.ACCESS, fleet_rules.CONTEXT)
-)
-"""Rules whose findings may hide others, in the same runtime."""
-_NOT_READ: Final = (*_GAPS, field_rules.UNSEEN.id, fleet_rules.CHAIN_UNKNOWN.id)
+_REACH: Final = (fleet_rules.UNREACHABLE.id, fleet_rules.ACCESS.id, fleet_rules.CONTEXT.id)
+_OF_CLUSTERS: Final = frozenset(rule.id for rule in RULES if rule is not EXPIRED)
+_HIDDEN: Final = {
+    **dict.fromkeys(_REACH, _OF_CLUSTERS),
+    kyma_rules.UNREAD.id: _OF_CLUSTERS.difference(_REACH),
+    field_rules.UNSEEN.id: frozenset(
+        rule.id for rule in (field_rules.CHANGED, field_rules.MISSING, field_rules.FOREIGN)
+    ),
+    fleet_rules.CHAIN_UNKNOWN.id: frozenset({fleet_rules.CHAIN.id}),
+}
+"""Rules about what was not read, with those whose findings they may hide."""
 
 
 def find_rule(identifier: str) -> AuditRule | None:
@@ -134,7 +140,9 @@ class AuditReport(Struct, frozen=True):
             return AuditOutcome(rule, AuditResult.FAILED if found else AuditResult.IGNORED, found, ignored)
         if why := self._why_not_applied(rule):
             return AuditOutcome(rule, AuditResult.NOT_APPLIED, why=why)
-        if any(finding.rule.id in _GAPS for finding in self.not_read) and rule.id not in _NOT_READ:
+        modules = self.scope.modules
+        gaps = (gap for gap in self.not_read if not (gap.module and modules) or gap.module in modules)
+        if any(rule.id in _HIDDEN[gap.rule.id] for gap in gaps):
             return AuditOutcome(rule, AuditResult.INCOMPLETE, why="no findings in what was read")
         return AuditOutcome(rule, AuditResult.PASSED)
 
@@ -175,11 +183,23 @@ class AuditReport(Struct, frozen=True):
 
     def _is_read(self, finding: AuditFinding) -> bool:
         """Return whether this audit would have an earlier finding if it were still there."""
-        hidden = {item.runtime for item in self.not_read if item.rule.id in _GAPS}
         is_elsewhere = self.scope.kind is AuditKind.CONTEXTS and finding.runtime not in self.scope.names
         rule = find_rule(finding.rule.id)
         is_applied = rule is None or not self._why_not_applied(rule)
-        return is_applied and not is_elsewhere and not hidden & {"", finding.runtime}
+        return is_applied and not is_elsewhere and not any(self._hides(gap, finding) for gap in self.not_read)
+
+    def _hides(self, gap: AuditFinding, finding: AuditFinding) -> bool:
+        """Return whether an earlier finding may still be there, in what was not read."""
+        if gap.rule.id == kyma_rules.UNREAD.id:
+            is_everywhere = not gap.runtime
+        else:  # without its runtime, a single one was not audited at all
+            is_everywhere = gap.rule.id in _REACH and self.scope.kind is AuditKind.RUNTIME
+        return (
+            finding.rule.id in _HIDDEN[gap.rule.id]
+            and (is_everywhere or gap.runtime == finding.runtime)
+            and gap.module in ("", finding.module)
+            and (not gap.is_of_object or gap.object == finding.object)
+        )
 
     @property
     def rules_version(self) -> str:
@@ -306,5 +326,5 @@ def judge_findings(
         ignored=tuple((finding, entry) for finding, entry in marked if entry is not None),
         scope=scope or AuditScope(),
         entries=tuple(ignores),
-        not_read=tuple(finding for finding in ordered if finding.rule.id in _NOT_READ),
+        not_read=tuple(finding for finding in ordered if finding.rule.id in _HIDDEN),
     )

@@ -1,0 +1,99 @@
+"""What became of the findings of an earlier audit, and which results a gap leaves unknown."""
+
+from __future__ import annotations
+
+import pytest
+
+from kymatui.cli.output.audit_formats import as_json
+from kymatui.domain.audit import field_rules, fleet_rules, kyma_rules
+from kymatui.domain.audit.findings import (
+    AuditFinding,
+    AuditKind,
+    AuditResult,
+    AuditRule,
+    AuditScope,
+    Baseline,
+    read_baseline,
+)
+from kymatui.domain.audit.report import AuditReport, find_rule, judge_findings
+from kymatui.domain.kyma.problems import Severity
+
+NOW = 1_800_000_000.0
+X, Y = "Deployment a/x", "Deployment a/y"
+UNSEEN = AuditFinding(field_rules.UNSEEN, "forbidden", "keda", X, is_of_object=True)
+UNLISTED = AuditFinding(field_rules.UNSEEN, "no record", "keda", "Secret a/record")
+ELSEWHERE = AuditFinding(field_rules.UNSEEN, "in another cluster", "", "Kyma a/default")
+UNKNOWN_LINK = AuditFinding(fleet_rules.CHAIN_UNKNOWN, "forbidden", "", "Gateway", runtime="a")
+UNREAD = AuditFinding(kyma_rules.UNREAD, "forbidden", "", "secrets")
+UNREACHED = fleet_rules.unreachable_finding("a", "no route")
+NO_ACCESS = fleet_rules.unreachable_finding("a", "rejected", access=True)
+
+
+def finding(rule: str, module: str = "", about: str = "", runtime: str = "") -> AuditFinding:
+    known = find_rule(rule) or AuditRule(rule, "", Severity.ERROR, "", "")
+    return AuditFinding(known, "message", module, about, runtime=runtime)
+
+
+def report(*findings: AuditFinding, kind: AuditKind = AuditKind.CLUSTER) -> AuditReport:
+    return judge_findings("c", "k", NOW, findings, (), AuditScope(kind=kind, names=("a", "b")))
+
+
+def earlier(*findings: AuditFinding) -> Baseline:
+    return read_baseline(as_json(report(*findings)), "base.json")
+
+
+def results(audited: AuditReport) -> dict[str, AuditResult]:
+    return {outcome.rule.id: outcome.result for outcome in audited.outcomes}
+
+
+@pytest.mark.parametrize(
+    ("gap", "kind", "before", "is_unknown"),
+    [
+        (UNSEEN, AuditKind.CLUSTER, finding("drift.fields", "keda", X), True),
+        (UNSEEN, AuditKind.CLUSTER, finding("drift.missing", "keda", X), True),
+        (UNSEEN, AuditKind.CLUSTER, finding("drift.foreign", "keda", X), True),
+        (UNSEEN, AuditKind.CLUSTER, finding("drift.fields", "keda", Y), False),
+        (UNSEEN, AuditKind.CLUSTER, finding("image.invalid", "nats", Y), False),
+        (UNLISTED, AuditKind.CLUSTER, finding("drift.fields", "keda", Y), True),
+        (UNLISTED, AuditKind.CLUSTER, finding("drift.fields", "nats", Y), False),
+        (ELSEWHERE, AuditKind.CLUSTER, finding("drift.fields", "nats", Y), True),
+        (UNKNOWN_LINK, AuditKind.FLEET, finding("watcher.broken", "", "Gateway g", "a"), True),
+        (UNKNOWN_LINK, AuditKind.FLEET, finding("watcher.broken", "", "Gateway g", "b"), False),
+        (UNKNOWN_LINK, AuditKind.FLEET, finding("state.error", "keda", "Keda d", "a"), False),
+        (UNREACHED, AuditKind.FLEET, finding("state.error", "keda", "Keda d", "a"), True),
+        (UNREACHED, AuditKind.FLEET, finding("state.error", "keda", "Keda d", "b"), False),
+        (UNREACHED, AuditKind.FLEET, finding("access.orphan", "", "Secret s"), False),
+        (UNREACHED, AuditKind.RUNTIME, finding("image.tag", "keda", X), True),
+        (NO_ACCESS, AuditKind.RUNTIME, finding("image.tag", "keda", X), True),
+        (UNREAD, AuditKind.FLEET, finding("state.error", "keda", "Keda d", "b"), True),
+        (UNREAD, AuditKind.FLEET, finding("runtime.unreachable", runtime="b"), False),
+    ],
+)
+def test_a_finding_is_gone_only_where_nothing_hides_it(
+    gap: AuditFinding, kind: AuditKind, before: AuditFinding, is_unknown: bool
+) -> None:
+    trend = report(gap, kind=kind).since(earlier(before)).trend
+    assert trend is not None
+    assert (len(trend.unknown), len(trend.gone)) == (is_unknown, not is_unknown)
+
+
+@pytest.mark.parametrize(
+    ("gap", "kind", "hidden", "seen"),
+    [
+        (UNSEEN, AuditKind.CLUSTER, "drift.fields drift.missing drift.foreign", "state.error"),
+        (UNKNOWN_LINK, AuditKind.FLEET, "watcher.broken", "state.error watcher.unknown"),
+        (UNREACHED, AuditKind.RUNTIME, "access.unread drift.unseen watcher.unknown watcher.broken image.tag", ""),
+        (UNREAD, AuditKind.FLEET, "state.error watcher.unknown", "runtime.unreachable runtime.access"),
+    ],
+)
+def test_a_rule_passes_only_where_nothing_hides_its_findings(
+    gap: AuditFinding, kind: AuditKind, hidden: str, seen: str
+) -> None:
+    found = results(report(gap, kind=kind))
+    assert {found[rule] for rule in hidden.split()} == {AuditResult.INCOMPLETE}
+    assert AuditResult.INCOMPLETE not in {found[rule] for rule in seen.split()}
+
+
+def test_a_gap_of_a_module_that_was_not_chosen_hides_nothing() -> None:
+    chosen = report(UNSEEN).selected(("nats",), (), Severity.INFO)
+    assert results(chosen)["drift.fields"] is AuditResult.PASSED
