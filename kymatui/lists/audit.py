@@ -165,7 +165,7 @@ def about_audit(report: AuditReport) -> Section:
             (trend.unknown, "unknown"),
         )
         known = ", ".join(f"{len(findings)} {name}" for findings, name in parts if findings) or "no findings"
-        rows.append(("Since", f"{trend.baseline.taken_at} ({trend.baseline.path}): {known}"))
+        rows.append(("Since", f"{trend.baseline.moment} ({trend.baseline.path}): {known}"))
     return Section("About this audit", ("", ""), rows)
 
 
@@ -191,7 +191,7 @@ def _scope(report: AuditReport) -> str:
 def changing_sections(report: AuditReport) -> Iterator[Section]:
     """Yield what became of the findings of the baseline, and the entries that ignore findings."""
     if (trend := report.trend) is not None:
-        since = f"since {trend.baseline.taken_at}"
+        since = f"since {trend.baseline.moment}"
         named = ((trend.gone, f"Gone {since}"), (trend.unknown, f"Unknown {since}"))
         for findings, title in named:
             if findings:
@@ -209,7 +209,7 @@ def fixed_sections(report: AuditReport) -> Iterator[Section]:
     """Yield the unchanged and ignored findings, what was not read, and the result of each rule."""
     if report.trend is not None and report.trend.unchanged:
         yield Section(
-            f"Unchanged since {report.trend.baseline.taken_at}", _FINDING, _finding_rows(report.trend.unchanged)
+            f"Unchanged since {report.trend.baseline.moment}", _FINDING, _finding_rows(report.trend.unchanged)
         )
     if report.ignored:
         yield Section("Ignored findings", _FINDING, _finding_rows(finding for finding, _ in report.ignored))

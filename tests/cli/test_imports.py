@@ -54,7 +54,7 @@ NEEDLESS = {
 # What a reconciliation has written, for the log of the operator: 1 to 2 KiB.
 # What an audit covers, the result of each rule, and the trend: 19 KiB, and two modules fewer.
 # How long a change of a release lasts beside Flux, and what an apply wrote: 1 KiB.
-# Which findings of an earlier audit may be in what this one did not read: 1 KiB.
+# Which findings of an earlier audit may be in what this one did not read: 2 KiB.
 BUDGETS = {  # modules that are not of Python itself, and KiB of our source
     ("--version",): (28, 77),
     ("--help",): (29, 97),
@@ -64,7 +64,7 @@ BUDGETS = {  # modules that are not of Python itself, and KiB of our source
     ("checks", "keda"): (248, 1050),
     ("drift",): (230, 1032),
     ("events", "keda"): (233, 1050),
-    ("audit",): (260, 1262),
+    ("audit",): (260, 1263),
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from kymatui.cli.output.audit_formats import as_json
 from kymatui.domain.audit import field_rules, fleet_rules, kyma_rules
@@ -97,3 +98,48 @@ def test_a_rule_passes_only_where_nothing_hides_its_findings(
 def test_a_gap_of_a_module_that_was_not_chosen_hides_nothing() -> None:
     chosen = report(UNSEEN).selected(("nats",), (), Severity.INFO)
     assert results(chosen)["drift.fields"] is AuditResult.PASSED
+
+
+def test_a_finding_of_a_rule_that_this_version_does_not_know_is_unknown() -> None:
+    trend = report().since(earlier(finding("future.rule", "keda", X))).trend
+    assert trend is not None
+    assert (len(trend.unknown), trend.gone) == (1, ())
+
+
+def test_a_finding_of_a_renamed_rule_is_unchanged() -> None:
+    before = earlier(finding("runtime.unreached", runtime="a"))
+    trend = report(UNREACHED, kind=AuditKind.FLEET).since(before).trend
+    assert trend is not None
+    assert ([item.rule.id for item in trend.unchanged], trend.unknown) == (["runtime.unreachable"], ())
+    gone = report(kind=AuditKind.FLEET).since(before).trend
+    assert gone is not None
+    assert [item.rule.id for item in gone.gone] == ["runtime.unreachable"]
+
+
+def test_a_report_since_a_baseline_is_a_baseline_itself() -> None:
+    image, link = finding("image.tag", "keda", X), finding("watcher.broken", runtime="a")
+    audited = report(image, UNKNOWN_LINK, kind=AuditKind.FLEET)
+    first = audited.since(earlier(image, link))
+    again = audited.since(read_baseline(as_json(first), "second.json"))
+    assert again.findings == ()
+    assert again.trend is not None
+    assert [item.rule.id for item in again.trend.unknown] == ["watcher.broken"]
+
+
+@pytest.mark.parametrize("taken_at", ["2026-01-01T00:00:00Z\nUser: eve", "yesterday", None, 7])
+def test_a_time_of_a_baseline_that_is_none_is_left_out(taken_at: object) -> None:
+    assert read_baseline({"findings": [], "takenAt": taken_at}, "base.json").taken_at == ""
+
+
+@pytest.mark.parametrize("part", [{}, {"findings": {}}, {"findings": ""}, {"findings": [], "trend": {"unknown": {}}}])
+def test_a_baseline_without_a_list_of_findings_is_refused(part: dict[str, object]) -> None:
+    with pytest.raises((TypeError, KeyError, ValueError)):
+        read_baseline(part, "base.json")
+
+
+def test_a_finding_that_is_less_severe_than_those_chosen_is_not_unknown() -> None:
+    milder = finding("state.processing", "keda", "Keda d")
+    worse = replace(milder, level=Severity.ERROR)
+    trend = report(milder).selected((), (), Severity.ERROR).since(earlier(worse)).trend
+    assert trend is not None
+    assert (trend.unchanged, trend.gone, trend.unknown) == ((), (), ())

@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
-from typing import Any
+from itertools import chain
+from typing import Any, Final
 
 from msgspec import Struct, field
 
 from kymatui.domain.catalog.rows import Catalog
+from kymatui.domain.kubernetes.object_meta import format_time, parse_time
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.problems import Actor, Severity
 from kymatui.domain.rights import MissingPermission
@@ -71,6 +73,10 @@ class AuditRule(Struct, frozen=True):
     severity: Severity
     why: str
     remedy: str
+
+
+EARLIER_IDS: Final = {"runtime.unreached": "runtime.unreachable"}
+"""Rules by the id that they had in earlier files."""
 
 
 class AuditFinding(Struct, frozen=True):
@@ -208,6 +214,11 @@ class Baseline(Struct, frozen=True):
     taken_at: str
     findings: Mapping[str, AuditFinding]
 
+    @property
+    def moment(self) -> str:
+        """Return the time, also where the file has none."""
+        return self.taken_at or "an unknown time"
+
 
 class Trend(Struct, frozen=True):
     """What became of the findings of an earlier audit; of the `unknown` ones not enough was read."""
@@ -219,17 +230,31 @@ class Trend(Struct, frozen=True):
 
 
 def read_baseline(document: Mapping[str, Any], path: str) -> Baseline:
-    """Read the JSON of an audit. Raise TypeError, KeyError or ValueError for anything else."""
-    findings = {str(item["fingerprint"]): _read_finding(item) for item in document["findings"]}
-    return Baseline(path, str(document.get("cluster") or ""), str(document.get("takenAt") or ""), findings)
+    """Read the JSON of an audit. Raise TypeError, KeyError, ValueError or AttributeError for anything else.
+
+    One since a baseline has those of its findings that are not gone.
+    """
+    trend = document.get("trend") or {}
+    lists = (document["findings"], trend.get("unchanged", []), trend.get("unknown", []))
+    if not all(isinstance(part, list) for part in lists):
+        raise TypeError("not a list of findings")
+    seconds = parse_time(str(document.get("takenAt") or ""))
+    taken_at = "" if seconds is None else format_time(seconds)
+    findings = dict(map(_read_finding, chain.from_iterable(lists)))
+    return Baseline(path, str(document.get("cluster") or ""), taken_at, findings)
 
 
-def _read_finding(item: Mapping[str, Any]) -> AuditFinding:
+def _read_finding(item: Mapping[str, Any]) -> tuple[str, AuditFinding]:
+    """Read a finding with its fingerprint, which has the rule's id."""
+
     def text(key: str) -> str:
         return str(item.get(key) or "")
 
-    rule = AuditRule(text("rule"), "", Severity(item.get("severity", Severity.INFO)), "", text("remedy"))
+    identifier, fingerprint = text("rule"), str(item["fingerprint"])
+    severity = Severity(item.get("severity", Severity.INFO))
+    rule = AuditRule(EARLIER_IDS.get(identifier, identifier), "", severity, "", text("remedy"))
     runtime = text("runtime") or text("context")
-    return AuditFinding(
+    finding = AuditFinding(
         rule, text("message"), text("module"), text("object"), text("path"), text("value"), None, runtime=runtime
     )
+    return (finding.fingerprint if identifier in EARLIER_IDS else fingerprint), finding

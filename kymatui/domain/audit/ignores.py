@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 
 from msgspec import Struct
 
-from kymatui.domain.audit.findings import AuditFinding, AuditRule
+from kymatui.domain.audit.findings import EARLIER_IDS, AuditFinding, AuditRule
 from kymatui.domain.kyma.problems import Actor, Severity
 from kymatui.errors import ConfigurationError
 
@@ -19,8 +19,6 @@ EXPIRED = AuditRule(
     "The ignored findings count again.",
     "Remove the entry, or set a new date with a new reason.",
 )
-EARLIER_IDS = {"runtime.unreached": "runtime.unreachable"}
-"""Rules by the id that they had in earlier files."""
 _KEYS = ("rule", "module", "object", "reason", "until")
 
 

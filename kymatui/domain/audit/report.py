@@ -112,7 +112,8 @@ class AuditReport(Struct, frozen=True):
     """The findings of an audit, the worst first; `ignored` pairs each ignored finding with its entry.
 
     `is_empty` means that the audited cluster has no module, and that all lists which name modules came. `entries` are
-    those that ignore findings, `not_read` the findings about what was not read. With a `trend`, `findings` are new.
+    those that ignore findings, `not_read` the findings about what was not read, and `left_out` the fingerprints of
+    those that were not chosen. With a `trend`, `findings` are new.
     """
 
     cluster: str
@@ -126,6 +127,7 @@ class AuditReport(Struct, frozen=True):
     entries: tuple[IgnoreEntry, ...] = ()
     not_read: tuple[AuditFinding, ...] = ()
     trend: Trend | None = None
+    left_out: frozenset[str] = frozenset()
 
     @property
     def outcomes(self) -> tuple[AuditOutcome, ...]:
@@ -160,16 +162,18 @@ class AuditReport(Struct, frozen=True):
     def selected(self, modules: Iterable[str], rules: Iterable[str], severity: Severity) -> AuditReport:
         """Return the report on these modules and rules only (on all if there are none), from a severity on."""
         scope = replace(self.scope, modules=tuple(modules), rules=tuple(rules), severity=severity)
-        return replace(
-            self,
-            scope=scope,
-            findings=tuple(filter(scope.covers, self.findings)),
-            ignored=tuple(pair for pair in self.ignored if scope.covers(pair[0])),
-        )
+        findings = tuple(filter(scope.covers, self.findings))
+        ignored = tuple(pair for pair in self.ignored if scope.covers(pair[0]))
+        chosen = replace(self, scope=scope, findings=findings, ignored=ignored)
+        return replace(chosen, left_out=self.left_out | self._fingerprints - chosen._fingerprints)
+
+    @property
+    def _fingerprints(self) -> frozenset[str]:
+        return frozenset(finding.fingerprint for finding in (*self.findings, *(finding for finding, _ in self.ignored)))
 
     def since(self, baseline: Baseline) -> AuditReport:
         """Return the report with the new findings, and with what became of those of the baseline."""
-        current = {finding.fingerprint for finding in (*self.findings, *(finding for finding, _ in self.ignored))}
+        current = self._fingerprints | self.left_out
         earlier = (finding for key, finding in baseline.findings.items() if key not in current)
         others = sorted(filter(self.scope.covers, earlier), key=sort_key)
         trend = Trend(
@@ -185,7 +189,7 @@ class AuditReport(Struct, frozen=True):
         """Return whether this audit would have an earlier finding if it were still there."""
         is_elsewhere = self.scope.kind is AuditKind.CONTEXTS and finding.runtime not in self.scope.names
         rule = find_rule(finding.rule.id)
-        is_applied = rule is None or not self._why_not_applied(rule)
+        is_applied = rule is not None and not self._why_not_applied(rule)
         return is_applied and not is_elsewhere and not any(self._hides(gap, finding) for gap in self.not_read)
 
     def _hides(self, gap: AuditFinding, finding: AuditFinding) -> bool:
