@@ -316,5 +316,25 @@ def test_a_baseline_hides_no_list_that_is_not_read(capsys: pytest.CaptureFixture
     path = tmp_path / "baseline.json"
     unread = findings(capsys, "--timeout", "1ms")
     path.write_text(json.dumps({"findings": unread}))
-    status, out, _ = run(capsys, "--timeout", "1ms", "--baseline", str(path))
-    assert (status, "access.unread" in out) == (1, True)
+    status, out, err = run(capsys, "--timeout", "1ms", "--baseline", str(path), "-o", "json")
+    assert (status, "not read: " in err) == (1, True)
+    report = json.loads(out)
+    lists = [item["object"] for item in unread if item["rule"] == "access.unread"]
+    assert [item["object"] for item in report["notRead"] if item["rule"] == "access.unread"] == lists
+    assert [item["object"] for item in report["trend"]["unchanged"] if item["rule"] == "access.unread"] == lists
+    assert [item for item in report["findings"] if item["rule"] == "access.unread"] == []
+    assert [rule["findings"] for rule in report["rules"] if rule["id"] == "access.unread"] == [len(lists)]
+    narrowed = json.loads(run(capsys, "--timeout", "1ms", "--baseline", str(path), "--module", "keda", "-o", "json")[1])
+    assert (narrowed["trend"]["new"], narrowed["findings"]) == (0, [])
+
+
+def test_text_of_a_baseline_adds_no_line_to_the_report(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "baseline.json"
+    item = {"rule": "image.tag", "severity": "info", "fingerprint": "0", "message": "m\nUser: eve", "object": "x"}
+    path.write_text(json.dumps({"takenAt": "2026-01-01T00:00:00Z\nUser: eve", "findings": [item]}))
+    for form in ("table", "md"):
+        out = run(capsys, "--baseline", str(path), "-o", form)[1]
+        assert "Gone since an unknown time" in out
+        assert not [line for line in out.splitlines() if line.startswith("User: eve")]
+    path.write_text(json.dumps({"findings": {}}))
+    assert f"{path} is not a baseline" in run(capsys, "--baseline", str(path))[2]

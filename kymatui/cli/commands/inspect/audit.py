@@ -20,7 +20,7 @@ from kymatui.cli.options.unknown_names import require_in_fleet, require_known, r
 from kymatui.cli.output.listing import NO_MODULES, Listing, ListPrinter, is_table, render, render_document
 from kymatui.cli.output.printing import document, markdown, print_line, print_message, print_text, table
 from kymatui.domain.audit.findings import AuditFinding, AuditKind, AuditRule, Baseline, join_scopes, read_baseline
-from kymatui.domain.kubernetes.terminal_text import error_reason, format_count
+from kymatui.domain.kubernetes.terminal_text import error_reason, format_count, sanitize
 from kymatui.domain.kyma.problems import Actor, Severity
 from kymatui.domain.rights import role_hint
 from kymatui.errors import ConfigurationError, KymatuiError, RefusedError, UnknownNameError, UsageError
@@ -152,7 +152,8 @@ def _unread_status(report: AuditReport, fail_on: str) -> int:
 
 def _with_unread(new: AuditReport, report: AuditReport) -> AuditReport:
     """Return a narrowed report with the lists that did not come: what they hide may be what was asked for."""
-    missing = (item for item in report.unread if item not in new.findings)
+    known = new.trend.baseline.findings if new.trend is not None else ()
+    missing = (item for item in report.unread if item not in new.findings and item.fingerprint not in known)
     return replace(new, findings=(*new.findings, *missing))
 
 
@@ -320,7 +321,7 @@ def _sections(report: AuditReport, form: str) -> list[str]:
             f"{part.title}\n{table([name.upper() for name in part.header], part.rows)}"
             for part in changing_sections(report)
         ]
-        return [*tables, "\n".join(f"{name}: {value}" for name, value in about_audit(report).rows)]
+        return [*tables, "\n".join(f"{name}: {sanitize(value)}" for name, value in about_audit(report).rows)]
     parts = (*changing_sections(report), about_audit(report), *fixed_sections(report))
     return [f"## {part.title}\n\n{markdown(part.header, part.rows)}" for part in parts]
 
