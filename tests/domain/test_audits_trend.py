@@ -53,6 +53,10 @@ def results(audited: AuditReport) -> dict[str, AuditResult]:
         (UNSEEN, AuditKind.CLUSTER, finding("drift.fields", "keda", X), True),
         (UNSEEN, AuditKind.CLUSTER, finding("drift.missing", "keda", X), True),
         (UNSEEN, AuditKind.CLUSTER, finding("drift.foreign", "keda", X), True),
+        (UNSEEN, AuditKind.CLUSTER, finding("image.tag", "keda", X), True),
+        (UNSEEN, AuditKind.CLUSTER, finding("rights.broad", "keda", X), True),
+        (UNSEEN, AuditKind.CLUSTER, finding("rights.broad", "keda", Y), False),
+        (UNSEEN, AuditKind.CLUSTER, finding("access.lacking", "keda", X), False),
         (UNSEEN, AuditKind.CLUSTER, finding("drift.fields", "keda", Y), False),
         (UNSEEN, AuditKind.CLUSTER, finding("image.invalid", "nats", Y), False),
         (UNLISTED, AuditKind.CLUSTER, finding("drift.fields", "keda", Y), True),
@@ -81,7 +85,7 @@ def test_a_finding_is_gone_only_where_nothing_hides_it(
 @pytest.mark.parametrize(
     ("gap", "kind", "hidden", "seen"),
     [
-        (UNSEEN, AuditKind.CLUSTER, "drift.fields drift.missing drift.foreign", "state.error"),
+        (UNSEEN, AuditKind.CLUSTER, "drift.fields drift.missing drift.foreign rights.broad image.tag", "state.error"),
         (UNKNOWN_LINK, AuditKind.FLEET, "watcher.broken", "state.error watcher.unknown"),
         (UNREACHED, AuditKind.RUNTIME, "access.unread drift.unseen watcher.unknown watcher.broken image.tag", ""),
         (UNREAD, AuditKind.FLEET, "state.error watcher.unknown", "runtime.unreachable runtime.access"),

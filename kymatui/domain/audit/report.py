@@ -95,9 +95,8 @@ _OF_CLUSTERS: Final = frozenset(rule.id for rule in RULES if rule is not EXPIRED
 _HIDDEN: Final = {
     **dict.fromkeys(_REACH, _OF_CLUSTERS),
     kyma_rules.UNREAD.id: _OF_CLUSTERS.difference(_REACH),
-    field_rules.UNSEEN.id: frozenset(
-        rule.id for rule in (field_rules.CHANGED, field_rules.MISSING, field_rules.FOREIGN)
-    ),
+    field_rules.UNSEEN.id: _OF_OBJECTS.union(rule.id for rule in image_rules.RULES)
+    - {field_rules.UNSEEN.id, rbac_rules.LACKING.id},
     fleet_rules.CHAIN_UNKNOWN.id: frozenset({fleet_rules.CHAIN.id}),
 }
 """Rules about what was not read, with those whose findings they may hide."""
