@@ -174,12 +174,12 @@ class AuditReport(Struct, frozen=True):
         """Return the report with the new findings, and with what became of those of the baseline."""
         current = self._fingerprints | self.left_out
         earlier = (finding for key, finding in baseline.findings.items() if key not in current)
-        others = sorted(filter(self.scope.covers, earlier), key=sort_key)
+        others = [(item, self._is_read(item)) for item in sorted(filter(self.scope.covers, earlier), key=sort_key)]
         trend = Trend(
             baseline,
             unchanged=tuple(finding for finding in self.findings if finding.fingerprint in baseline.findings),
-            gone=tuple(filter(self._is_read, others)),
-            unknown=tuple(finding for finding in others if not self._is_read(finding)),
+            gone=tuple(finding for finding, is_read in others if is_read),
+            unknown=tuple(finding for finding, is_read in others if not is_read),
         )
         new = tuple(finding for finding in self.findings if finding.fingerprint not in baseline.findings)
         return replace(self, findings=new, trend=trend)
@@ -198,8 +198,8 @@ class AuditReport(Struct, frozen=True):
         else:  # without its runtime, a single one was not audited at all
             is_everywhere = gap.rule.id in _REACH and self.scope.kind is AuditKind.RUNTIME
         return (
-            finding.rule.id in _HIDDEN[gap.rule.id]
-            and (is_everywhere or gap.runtime == finding.runtime)
+            (is_everywhere or gap.runtime == finding.runtime)
+            and finding.rule.id in _HIDDEN[gap.rule.id]
             and gap.module in ("", finding.module)
             and (not gap.is_of_object or gap.object == finding.object)
         )
