@@ -95,6 +95,25 @@ def test_what_git_applies_by_a_release_is_changed_and_deleted_with_the_release(p
     assert [change.release for change in state.git] == [True]
 
 
+@pytest.mark.parametrize(
+    ("labels", "first"),
+    [
+        ({}, "that release"),
+        ({f"helm.toolkit.fluxcd.io/{key}": "apps" for key in ("name", "namespace")}, "Flux HelmRelease apps/apps"),
+    ],
+)
+def test_what_another_release_has_names_what_has_to_be_deleted_first(
+    place: Place, labels: dict[str, str], first: str
+) -> None:
+    install(place, chart(place, make.config_map("a", x="1")))
+    live = place.get("v1", "ConfigMap", "a")
+    assert live is not None
+    place.cluster.patch(read_ref(live), {"metadata": {"labels": labels}}, PatchKind.MERGE, manager="helm-controller")
+    (step,) = plan(place, bundle(place, make.config_map("a", x="1"))).steps
+    assert step.action is Action.BLOCKED
+    assert step.reason.endswith(f"/web; delete {first} first, or rename the object")
+
+
 def test_labels_of_git_that_the_module_itself_brings_say_nothing_of_this_cluster(place: Place) -> None:
     def exported(value: str) -> Json:
         body = make.config_map("a", x=value)

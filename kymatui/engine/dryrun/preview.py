@@ -10,6 +10,7 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kymatui.domain.gitops import git_source
 from kymatui.domain.kubernetes.managed_fields import Path, applied_entry, read_key
 from kymatui.domain.kubernetes.object_meta import field_managers, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind
@@ -112,7 +113,8 @@ def preview_apply(
         if other is not None and other != mine:
             if not (adopt and is_lifecycle_manager_mark(other)):
                 mode = "; after it is released, run `kymatui adopt`" if is_lifecycle_manager_mark(other) else ""
-                mode = "; delete that release first, or rename the object" if other.kind is OwnerKind.HELM else mode
+                if other.kind is OwnerKind.HELM:  # Flux installs a release again that only it may delete
+                    mode = f"; delete {git_source(live) or 'that release'} first, or rename the object"
                 return ApplyPreview(Action.BLOCKED, live, reason=f"owned by the {other}{mode}")
             return _taken_over(cluster, body, live, mine, manager, tried)
         if adopt and (other is None or field_managers(live) & (ADOPTED_MANAGERS - {manager})):
