@@ -113,8 +113,8 @@ def preview_apply(
         if other is not None and other != mine:
             if not (adopt and is_lifecycle_manager_mark(other)):
                 mode = "; after it is released, run `kymatui adopt`" if is_lifecycle_manager_mark(other) else ""
-                if other.kind is OwnerKind.HELM:  # Flux installs a release again that only it may delete
-                    mode = f"; delete {git_source(live) or 'that release'} first, or rename the object"
+                first = git_source(live) or "that release"  # Flux installs a release again that others delete
+                mode = f"; delete {first} first, or rename the object" if other.kind is OwnerKind.HELM else mode
                 return ApplyPreview(Action.BLOCKED, live, reason=f"owned by the {other}{mode}")
             return _taken_over(cluster, body, live, mine, manager, tried)
         if adopt and (other is None or field_managers(live) & (ADOPTED_MANAGERS - {manager})):
