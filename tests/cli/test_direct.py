@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 from unittest.mock import Mock
 
 import pytest
@@ -37,7 +38,9 @@ from kymatui.sessions.cluster.session_options import SessionOptions
 from kymatui.sessions.fetching import open_fetcher
 from kymatui.sessions.install_port import SessionInstallPort
 from kymatui.ui.flows.deletion import why_not_installed
-from tests.engine.places import eventually
+from tests.engine import objects as make
+from tests.engine.charts import chart_in, helm_installs
+from tests.engine.places import Place, eventually
 from tests.ocm.components import public_pem
 from tests.sandboxes.starting import ready_sandbox
 
@@ -435,6 +438,22 @@ def test_pull_shows_what_it_changes_of_a_template_and_keeps_the_labels_of_others
     status, out, err = run(*pull, "--yes")
     assert (status, "Flux Kustomization flux-system/modules applies" in err) == (2, True), err
     assert run(*pull, "--yes", "--override-gitops")[0] == 0
+
+
+@pytest.mark.parametrize("by_flux", [False, True])
+def test_the_check_of_a_release_names_helm_or_the_flux_object_that_installed_it(
+    run: Any, cluster: KubeCluster, by_flux: bool
+) -> None:
+    group, space = "helm.toolkit.fluxcd.io", f"flux-{int(by_flux)}"
+    web = chart_in(space, make.config_map("a", x="1"))
+    helm_installs(cast(Place, SimpleNamespace(raw=cluster)), web)
+    labels = {f"{group}/name": "web", f"{group}/namespace": "flux-system"} if by_flux else {}
+    ref = ObjectRef(GroupVersionKind("", "v1", "ConfigMap"), space, "a")
+    cluster.patch(ref, {"metadata": {"labels": labels}}, PatchKind.MERGE, manager="helm-controller")
+    tool = "Flux HelmRelease flux-system/web" if by_flux else "helm"
+    status, out, err = run("check", "web", "-n", space)
+    assert (status, f"{tool} installed the last revision; kymatui would write a new one" in out) == (0, True), out + err
+    assert run("delete", "web", "-n", space, "--yes", "--override-gitops")[0] == 0
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ from kymatui.domain.kyma.versions import same_version
 from kymatui.domain.modules.presence import UNFINISHED
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.inventory.release_store import ReleaseStore
-from kymatui.engine.plans.plan import Intent
+from kymatui.engine.plans.plan import Intent, Plan
 from kymatui.engine.sources.chart_lookup import ChartLocation, chart_location
 from kymatui.errors import RefusedError
 
@@ -108,7 +108,7 @@ def _check(context: CommandContext) -> int:
         parts = [draw(("FINDING", "OBJECT", "PATH", "EXPECTED → ACTUAL", "FIELD MANAGER"), rows)] if rows else []
         parts += [f"not ready: {words}" for words in waiting]
         if report.installed and report.plan.unfinished and not unfinished:
-            parts.append(_unfinished(last))
+            parts.append(_unfinished(last, report.plan))
         parts += [unfinished] if unfinished else []
         parts += [changed_by.message(args.name)] if changed_by is not None else []
         parts += [paragraph(f"warning: {text}", args.output) for text in git_warnings(report.plan.git)]
@@ -233,10 +233,11 @@ def _absent(name: str, install: str, *, in_catalog: bool) -> str:
     return f"{name} is not installed by kymatui; `{install}` installs it{adopts}"
 
 
-def _unfinished(known: Inventory | None) -> str:
+def _unfinished(known: Inventory | None, plan: Plan) -> str:
     """Return why an installation is not what would be installed, beside its objects."""
     if known is None or not known.digest:
-        return "helm installed the last revision; kymatui would write a new one"
+        tool = next((str(step.git) for step in plan.steps if step.git is not None), "helm")
+        return f"{tool} installed the last revision; kymatui would write a new one"
     return "installed from another source, or with another chart, other values, hooks or notes"
 
 
