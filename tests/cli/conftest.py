@@ -43,23 +43,24 @@ def kubeconfig() -> Iterator[Path]:
 
 
 @pytest.fixture
-def cluster(kubeconfig: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> KubeCluster:
-    """The cluster of `kubeconfig`, which commands find in the environment, with a home of the test's own."""
+def current_kubeconfig(kubeconfig: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """`kubeconfig`, which commands find in the environment, with a home of the test's own."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
     monkeypatch.delenv("KYMATUI_READ_ONLY", raising=False)
-    return open_cluster(SessionOptions(str(kubeconfig)))
+    return kubeconfig
 
 
 @pytest.fixture
-def stage(kubeconfig: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Stage:
-    """Modules of the test's own on `kubeconfig`, which commands find in the environment."""
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
-    monkeypatch.delenv("KYMATUI_READ_ONLY", raising=False)
-    stage = Stage(kubeconfig, tmp_path)
+def cluster(current_kubeconfig: Path) -> KubeCluster:
+    return open_cluster(SessionOptions(str(current_kubeconfig)))
+
+
+@pytest.fixture
+def stage(current_kubeconfig: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Stage:
+    """Modules of the test's own on `kubeconfig`."""
+    stage = Stage(current_kubeconfig, tmp_path)
     stage.number = abs(hash(request.node.name)) % 10**9
     return stage
 

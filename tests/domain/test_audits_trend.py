@@ -94,9 +94,9 @@ def test_a_finding_is_gone_only_where_nothing_hides_it(
 def test_a_rule_passes_only_where_nothing_hides_its_findings(
     gap: AuditFinding, kind: AuditKind, hidden: str, seen: str
 ) -> None:
-    found = results(report(gap, kind=kind))
-    assert {found[rule] for rule in hidden.split()} == {AuditResult.INCOMPLETE}
-    assert AuditResult.INCOMPLETE not in {found[rule] for rule in seen.split()}
+    result_of = results(report(gap, kind=kind))
+    assert {result_of[rule] for rule in hidden.split()} == {AuditResult.INCOMPLETE}
+    assert AuditResult.INCOMPLETE not in {result_of[rule] for rule in seen.split()}
 
 
 def test_a_gap_of_a_module_that_was_not_chosen_hides_nothing() -> None:
