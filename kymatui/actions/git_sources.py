@@ -19,21 +19,20 @@ def read_durations(changes: Iterable[GitChange], cluster: Cluster | None) -> dic
     sources: dict[GitSource, bool] = {}
     for change in changes:
         sources[change.source] = sources.get(change.source, False) or change.release
-    return {
-        source: lasting(source, _read(source, cluster) if cluster is not None else None, release=release)
-        for source, release in sources.items()
-    }
+    return {source: lasting(source, _read(source, cluster), release=release) for source, release in sources.items()}
 
 
 def duration_line(source: GitSource, duration: str) -> str:
     return f"this lasts {duration} ({source})"
 
 
-def _read(source: GitSource, cluster: Cluster) -> Object | None:
+def _read(source: GitSource, cluster: Cluster | None) -> Object | None:
     """Return the object of a source, None where it is on another cluster, or may not be read."""
     group, kind = KINDS[source.tool]
+    if cluster is None or not source.namespace:
+        return None
     with suppress(KymatuiError):  # for how long is then unknown
-        for served in cluster.kinds(group, kind) if source.namespace else ():
+        for served in cluster.kinds(group, kind):
             if (body := cluster.get(ObjectRef(served.gvk, source.namespace, source.name))) is not None:
                 return body
     return None

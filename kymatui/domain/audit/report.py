@@ -163,16 +163,16 @@ class AuditReport(Struct, frozen=True):
         scope = replace(self.scope, modules=tuple(modules), rules=tuple(rules), severity=severity)
         findings = tuple(filter(scope.covers, self.findings))
         ignored = tuple(pair for pair in self.ignored if scope.covers(pair[0]))
-        chosen = replace(self, scope=scope, findings=findings, ignored=ignored)
-        return replace(chosen, left_out=self.left_out | self._fingerprints - chosen._fingerprints)
+        left_out = self.left_out.union(item.fingerprint for item in self._judged if not scope.covers(item))
+        return replace(self, scope=scope, findings=findings, ignored=ignored, left_out=left_out)
 
     @property
-    def _fingerprints(self) -> frozenset[str]:
-        return frozenset(finding.fingerprint for finding in (*self.findings, *(finding for finding, _ in self.ignored)))
+    def _judged(self) -> tuple[AuditFinding, ...]:
+        return (*self.findings, *(finding for finding, _ in self.ignored))
 
     def since(self, baseline: Baseline) -> AuditReport:
         """Return the report with the new findings, and with what became of those of the baseline."""
-        current = self._fingerprints | self.left_out
+        current = self.left_out.union(finding.fingerprint for finding in self._judged)
         earlier = (finding for key, finding in baseline.findings.items() if key not in current)
         others = [(item, self._is_read(item)) for item in sorted(filter(self.scope.covers, earlier), key=sort_key)]
         trend = Trend(

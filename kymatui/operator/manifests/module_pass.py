@@ -330,8 +330,8 @@ class ModuleInstallation:
         before = max(self._manifest.meta.created or 0.0, now - _CLOCKS_DIFFER)
         for body in live:
             ref, created = read_ref(body), read_meta(JsonReader(body)).created
-            is_written = any((last_write(body, name) or 0.0) >= now - _CLOCKS_DIFFER for name in _APPLIERS)
-            if ref not in known and not is_namespace(ref) and is_written and created is not None and created < before:
+            is_older = ref not in known and not is_namespace(ref) and created is not None and created < before
+            if is_older and any((last_write(body, name) or 0.0) >= now - _CLOCKS_DIFFER for name in _APPLIERS):
                 note_change(ADOPT, ref)
 
     def _applied_for(self, target: Sequence[Object]) -> float:

@@ -168,9 +168,8 @@ class OperatorLog:
             self._here.ended = entry  # `failed` follows
             return
         self._flush_warning()
-        about = _about(entry)
         with self._lock:
-            self._print_counts(self._repeats.succeeded(about, entry.reconciliation, self._clock()))
+            self._print_counts(self._repeats.succeeded(_about(entry), entry.reconciliation, self._clock()))
         self._add_adopted(entry)
         self._add(entry, 2 * _MOST)
 
@@ -187,7 +186,7 @@ class OperatorLog:
         level = LogLevel.INFO if isinstance(error, RefusedError) else LogLevel.ERROR
         level = LogLevel.DEBUG if isinstance(error, ConflictError) else level
         entry = replace(_of_reconciliation(ended), level=level, reason=reason, subject=ref, retry=seconds)
-        if level >= self.levels.of(entry.controller):
+        if self._is_wanted(entry):
             self._add(replace(entry, failure=Failure.of(error)), 1)
 
     def _flush_warning(self) -> None:
@@ -205,7 +204,7 @@ class OperatorLog:
 
     def _add(self, entry: LogEntry, most: int) -> None:
         """Write an entry of a level that is written, or count it if more than `most` say the same."""
-        if entry.level < self.levels.of(entry.controller):
+        if not self._is_wanted(entry):
             return
         memory = Memory.WHILE_IT_LASTS if entry.reason == SKIPPED else Memory.WINDOW
         if entry.failure is not None:
@@ -230,8 +229,11 @@ class OperatorLog:
         """Write counts of levels that are written; those of a pause say nothing, and no count has a next try."""
         for repeated in counts:
             entry = repeated.entry
-            if entry.reason != SKIPPED and entry.level >= self.levels.of(entry.controller):
+            if entry.reason != SKIPPED and self._is_wanted(entry):
                 self._print(replace(repeated, entry=replace(entry, retry=None)))
+
+    def _is_wanted(self, entry: LogEntry) -> bool:
+        return entry.level >= self.levels.of(entry.controller)
 
     @contextlib.contextmanager
     def running(
@@ -341,8 +343,7 @@ def _document(repeated: RepeatedEntry[LogEntry]) -> dict[str, Any]:
         ref = entry.subject
         document |= {"controller": entry.controller, "reconcileID": entry.reconciliation}
         document["object"] = {"kind": ref.kind.kind, "namespace": ref.namespace, "name": ref.name}
-    failure = entry.failure
-    if failure is not None:
+    if (failure := entry.failure) is not None:
         mark = "skipped" if failure.refused else "failed"
         document["msg"] = f"reconciliation {mark}" if entry.subject is not None else text
         document |= {"error": failure.text, "errorType": failure.type}
