@@ -330,16 +330,34 @@ def following(written: Written, path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         yield hangup
 
 
+def test_levels_of_a_file_that_is_being_written_are_not_taken(tmp_path: Path) -> None:
+    path = tmp_path / "levels"
+    path.write_text("debug")
+    file = LevelFile(path, CONTROLLERS)
+    assert file.read() == LogLevels(LogLevel.DEBUG)
+    for half in ("", "err"):
+        path.write_text(half)
+        assert file.read() is None
+    path.write_text("error")
+    assert [file.read(), file.read(), file.read()] == [None, LogLevels(LogLevel.ERROR), None]
+    assert file.read(again=True) == LogLevels(LogLevel.ERROR)
+
+
+def replace_file(path: Path, text: str) -> None:
+    path.with_suffix(".new").write_text(text)
+    path.with_suffix(".new").replace(path)
+
+
 def test_levels_change_with_their_file_and_after_a_signal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, written = tmp_path / "levels", Written()
     path.write_text("info")
     with following(written, path, monkeypatch) as hangup:
-        path.write_text("info,kyma=debug")
+        replace_file(path, "info,kyma=debug")
         eventually(lambda: written.log.levels.of("kyma") is LogLevel.DEBUG, "the file is read")
-        path.write_text("loud")
+        replace_file(path, "loud")
         eventually(lambda: "error" in [entry["level"] for entry in written.entries], "it says why it keeps the levels")
         assert written.log.levels.of("kyma") is LogLevel.DEBUG
-        path.write_text("error,operator=info")
+        replace_file(path, "error,operator=info")
         eventually(lambda: written.log.levels.of("kyma") is LogLevel.ERROR, "the file is read again")
         count = len(written.lines)
         hangup.set()

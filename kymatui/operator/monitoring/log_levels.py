@@ -66,10 +66,14 @@ class LevelFile:
 
     def __init__(self, path: Path, known: tuple[str, ...]) -> None:
         self._path, self._known = path, known
-        self._read: bytes | None = None
+        self._seen: bytes | None = None  # what the last reading saw
+        self._taken: bytes | None = None
 
     def read(self, *, again: bool = False) -> LogLevels | None:
-        """Return the levels, None for a file that is as before, unless it is read `again`. Raise ConfigurationError."""
+        """Return the levels, None for a file that is as before, unless it is read `again`. Raise ConfigurationError.
+
+        A change is taken when a second reading sees the same: an editor may be writing the file at the first.
+        """
         try:
             if not stat.S_ISREG(self._path.stat().st_mode):  # to open a pipe would wait for its writer
                 raise ConfigurationError(f"--log-level-file {self._path} is not a regular file")
@@ -80,9 +84,11 @@ class LevelFile:
 
         if len(content) > _LARGEST:
             raise ConfigurationError(f"--log-level-file {self._path} is larger than {_LARGEST} bytes")
-        if content == self._read and not again:
+        settled = again or self._taken is None or content == self._seen != self._taken
+        self._seen = content
+        if not settled:
             return None
-        self._read = content
+        self._taken = content
         try:
             return LogLevels.parse(content.decode(errors="replace"), self._known)
         except UsageError as error:
