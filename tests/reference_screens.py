@@ -288,6 +288,7 @@ SAME_MEANING: Final = {
     "Overview": ("catalog.overview", "module.overview"),
     "Events": ("catalog.events", "module.events"),
     "History": ("catalog.history", "module.history", "fleet.recent"),
+    "Restart": ("module.restart", "jobs.again"),
     "Logs": ("catalog.logs", "module.logs", "problems.logs", "object.logs"),
     "Tree of objects": ("catalog.tree", "module.resources"),
     "Versions": ("catalog.versions", "module.versions", "fleet.matrix"),

@@ -21,6 +21,7 @@ GROUPS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
         "change what the Kyma requests",
         ("enable", "disable", "channel", "policy", "manage", "unmanage", "label", "edit"),
     ),
+    ("work on Pods", ("restart",)),
     ("install directly", ("install", "upgrade", "pull", "plan", "apply", "check", "adopt", "manifest")),
     ("delete, restore and resume", ("delete", "finalizers", "restore", "resume")),
     ("control plane and runtimes", ("fleet", "matrix", "waits", "whatif", "compare", "sync", "windows", "watchers")),
@@ -108,6 +109,11 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "kymatui edit serverless                 # its module CR, in $KUBE_EDITOR or $EDITOR",
         "kymatui edit serverless --dry-run       # print the plan, change nothing",
         "kymatui edit --kyma --remote RUNTIME",
+    ),
+    "restart": (
+        "kymatui restart keda                    # the Pods of its manager, as kubectl rollout restart does",
+        "kymatui restart keda --all --dry-run    # every workload of the module; print the plan, change nothing",
+        "kymatui restart keda --object Deployment/keda-operator-metrics-apiserver",
     ),
     "install": (
         "kymatui install registry-proxy --version 0.14.0 --dry-run",

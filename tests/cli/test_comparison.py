@@ -35,6 +35,10 @@ HELD: dict[str, tuple[str, ...]] = {
         "cli/test_editing.py::test_what_is_rewritten_is_a_plan_and_then_written",
     ),
     "switch contexts without leaving": ("ui/test_contexts.py::test_contexts_are_listed_and_enter_switches",),
+    "restart a rollout or a Pod": (
+        "ui/test_flows.py::test_the_manager_and_the_pod_of_a_line_are_restarted",
+        "cli/test_restarting.py::test_the_managers_pods_are_replaced_and_awaited",
+    ),
     "filter by regex, inverse or label": ("ui/test_filtering.py::test_what_a_filter_accepts",),
     "watch a list in the terminal": ("cli/test_list_output.py::test_watching_reads_again_and_prints_what_differs",),
     "wait until a change is done": (

@@ -24,7 +24,7 @@ MODULE_COMMANDS = {
         for name in (
             *("module", "checks", "versions", "events", "logs", "enable", "disable", "manage", "unmanage"),
             *("install", "upgrade", "pull"),
-            *("plan", "check", "adopt", "manifest", "delete", "finalizers", "diagnose", "edit"),
+            *("plan", "check", "adopt", "manifest", "delete", "finalizers", "diagnose", "edit", "restart"),
         )
     },
     "channel": "channel NAME fast",

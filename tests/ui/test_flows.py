@@ -22,6 +22,7 @@ from kymatui.ui.application.kymatui_app import KymatuiApp
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.form_dialog import FormScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
+from kymatui.ui.panes.resources_pane import ResourcesPane
 from kymatui.ui.screens.deletion_screen import DeletionScreen
 from kymatui.ui.screens.object_screen import ObjectScreen
 from tests.sandboxes.starting import told_sandbox
@@ -330,3 +331,39 @@ async def test_the_template_of_a_catalog_is_pulled_and_left_beside_an_installati
         assert "ModuleTemplate default/registry-proxy-0.17.0" in names, names
         await person.press("escape")
     cluster.delete(pulled)
+
+
+async def test_the_manager_and_the_pod_of_a_line_are_restarted(options: SessionOptions, cluster: Cluster) -> None:
+    pods = GroupVersionKind("", "v1", "Pod")
+
+    def named(prefix: str) -> set[str]:
+        names = (pod["metadata"]["name"] for pod in cluster.list(pods, "kyma-system"))
+        return {name for name in names if name.startswith(prefix)}
+
+    before = named("warden-operator")
+    app = KymatuiApp(lambda: open_session(options))
+    async with app.run_test(size=SIZE) as pilot:
+        person = Person(pilot)
+        await person.at("warden")
+        await person.press("r")
+        await person.sees(PlanScreen)
+        assert "1 to restart" in drawn(app)
+        assert "Deployment kyma-system/warden-operator 1 Pod replaced" in drawn(app)
+        await person.accepts()
+        assert await person.ended(1) == "done: Deployment kyma-system/warden-operator restarted"
+        assert named("warden-operator") - before
+        await person.press("enter", "t")
+        await person.until(lambda: "Pod warden-operator" in drawn(app))
+        pane = app.screen.query_one(ResourcesPane)
+        key, pod = next((key, ref) for key, ref in pane._refs.items() if ref.kind == pods)
+        pane.target().move_to(key)
+        await person.press("r")
+        await person.sees(PlanScreen)
+        assert "deleted; its ReplicaSet creates a new one" in drawn(app), drawn(app)
+        await person.accepts()
+        assert await person.ended(2) == f"done: {pod} restarted"
+        assert pod.name not in named("warden-operator")
+        await person.press("escape")
+        await person.types("restart cap-operator")
+        await person.until(lambda: bool(app.problems))
+        assert "cap-operator: no manager" in app.problems[0]

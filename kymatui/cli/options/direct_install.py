@@ -34,8 +34,10 @@ from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.kyma.kymas import Policy
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.plans.cluster_target import ClusterTarget
+from kymatui.domain.plans.direct_install import unknown_lists
+from kymatui.domain.rights import role_hint
 from kymatui.engine.cluster.ports import Cluster
-from kymatui.errors import CancelledError
+from kymatui.errors import CancelledError, ForbiddenError
 from kymatui.settings.config_file import load_settings
 
 if TYPE_CHECKING:
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
     from kymatui.actions.modules.module_sources import ModuleSource
     from kymatui.actions.modules.signatures import SignatureOptions
     from kymatui.actions.session import Session
-    from kymatui.domain.catalog.rows import Catalog
+    from kymatui.domain.catalog.rows import Catalog, ModuleRow
     from kymatui.engine.deletion.deletion_state import DeletionState
     from kymatui.engine.jobs.run import Progress
 
@@ -128,16 +130,17 @@ def add_intent(parser: argparse.ArgumentParser) -> None:
     add_option(group, "--allow-downgrade", "allow a version lower than the installed one")
 
 
-def add_confirmation(parser: argparse.ArgumentParser) -> None:
-    """Add options for the plan and its confirmation."""
+def add_confirmation(parser: argparse.ArgumentParser, *, git: bool = True) -> None:
+    """Add options for the plan and its confirmation; `git` for what Flux or Argo CD may apply again."""
     add_option(parser, "--dry-run", "print the plan, change nothing")
     add_option(parser, "--yes -y", "skip the confirmation")
-    add_git_override(parser)
+    if git:
+        add_git_override(parser)
 
 
-def add_consent(parser: argparse.ArgumentParser, limit: str) -> None:
+def add_consent(parser: argparse.ArgumentParser, limit: str, *, git: bool = True) -> None:
     """Add options for confirmation, waiting and output; `limit` is the help of the time limit."""
-    add_confirmation(parser)
+    add_confirmation(parser, git=git)
     wait = parser.add_mutually_exclusive_group()
     add_option(wait, "--wait", "wait until the change is done (default)", dest="wait", default=True)
     add_option(wait, "--no-wait", "do not wait until the change is done", dest="wait", action="store_false")
@@ -233,6 +236,14 @@ class CommandContext:
         from kymatui.actions.modules.install_plan import read_catalog
 
         return read_catalog(self.port)
+
+    def require_row(self, catalog: Catalog, name: str, *command: str) -> ModuleRow:
+        """Return the row of a module. Raise ForbiddenError where the user may not read whether it exists."""
+        if (row := catalog.row(name)) is not None:
+            return row
+        lists = ", ".join(f"{kind} ({why})" for kind, why in unknown_lists(self.session.snapshot().feeds))
+        refused = f"it is unknown whether {catalog.cluster} has the module {name}: {lists}"
+        raise ForbiddenError(refused, hint=role_hint(*command), status=403)
 
     def require_module(self, state: DeletionState) -> None:
         """Raise UnknownNameError where neither the catalog nor the cluster has what was looked for."""

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Final
 from kymatui.actions.unknown_names import unknown_module
 from kymatui.domain.kyma.kymas import OWN_CHANNEL
 from kymatui.domain.kyma.states import State
-from kymatui.errors import UnknownNameError, UsageError
+from kymatui.errors import NotFoundError, UnknownNameError, UsageError
 from kymatui.patterns import deferred
 
 _VERSION: Final = deferred(r"v?\d+\.\d+(\.\d+)?([-+].*)?")
 
 if TYPE_CHECKING:
     from kymatui.actions.session import Session
+    from kymatui.domain.catalog.rows import ModuleRow
     from kymatui.domain.fleet.runtimes import Fleet
     from kymatui.engine.cluster.ports import Cluster
     from kymatui.sessions.cluster.session_options import SessionOptions
@@ -36,6 +37,12 @@ def require_known(session: Session, names: Sequence[str], channel: str | None) -
             raise unknown_module(catalog, name)
     if channel and channel not in (OWN_CHANNEL, *catalog.channels):
         raise _unknown_channel(channel, catalog.channels, f"in {catalog.cluster}")
+
+
+def no_manager(row: ModuleRow, cluster: str, others: str = "") -> NotFoundError:
+    """Return the error of a module without a manager; `others` is the hint where it has other objects."""
+    hint = others or f"`kymatui module {row.name}` prints whether it is installed"
+    return NotFoundError(f"{row.name} has no manager in cluster {cluster}", hint=hint)
 
 
 def refuse_versions(names: Sequence[str], hint: str) -> None:

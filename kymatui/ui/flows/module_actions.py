@@ -17,6 +17,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from kymatui.actions.edits.restart import can_restart
+from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import name_or_count
 from kymatui.domain.kyma.module_links import ModuleLink
 from kymatui.domain.kyma_edit.label_edit import LABELS
@@ -24,7 +26,7 @@ from kymatui.domain.kyma_edit.module_edit import EditVerb
 from kymatui.errors import KymatuiError
 from kymatui.ui.dialogs.action_menu import MenuItem, MenuScreen
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
-from kymatui.ui.flows import manifest, object_edit, restore
+from kymatui.ui.flows import manifest, object_edit, restart, restore
 from kymatui.ui.flows.deletion import start_deletion, why_not_installed
 from kymatui.ui.flows.direct_install import adopt, start_install, upgrade, why_not_adoptable, why_not_installable
 from kymatui.ui.flows.flow_app import FlowApp
@@ -104,6 +106,7 @@ ACTIONS: tuple[ModuleAction, ...] = (
         object_edit.why_not_editable,
         many=False,
     ),
+    ModuleAction("restart", "Restart its manager…", "r", restart.restart_managers, restart.why_not_restartable),
     ModuleAction(
         "restore",
         "Restore from a backup…",
@@ -115,14 +118,19 @@ ACTIONS: tuple[ModuleAction, ...] = (
 )
 
 
-def start_module_action(app: FlowApp, key: str, names: Sequence[str]) -> Flow:
-    """Return the flow of a key: "menu", "link", "manage" for both directions, or the id of an action."""
+def start_module_action(app: FlowApp, key: str, names: Sequence[str], line: ObjectRef | None) -> Flow:
+    """Return the flow of a key: "menu", "link", "manage" for both directions, or the id of an action.
+
+    A workload or Pod of the `line` under the cursor is restarted in the place of the manager.
+    """
     if key == "menu":
         return open_action_menu(app, names)
     if key == "link":
         return open_link(app, names[0])
     if key == "manage":
         return switch_management(app, names)
+    if key == "restart" and line is not None and can_restart(line):
+        return restart.restart_object(app, names[0], line)
     return next(action for action in ACTIONS if action.id == key).start(app, names)
 
 

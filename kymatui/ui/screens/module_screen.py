@@ -65,8 +65,6 @@ class ModuleScreen(ModuleActionScreen):
         self._tab = tab or TABS[0].label
         self._last: ModuleRow | None = None
         self._panes: dict[str, Pane] = {}  # opened panes by title
-        self.pane: Pane | None = None
-        """The tab that is open; None before the first one is."""
 
     @property
     def step(self) -> ScreenStep:

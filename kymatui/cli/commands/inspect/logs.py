@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from kymatui.actions.logs import MOST_STREAMS, LogFeed, LogState, LogStatus, read_logs
 from kymatui.cli.cluster_options import add_option, add_options, read_duration
 from kymatui.cli.options.reading import configure_listing, listed_session, row_of
+from kymatui.cli.options.unknown_names import no_manager
 from kymatui.cli.output.printing import print_line, print_message, print_text
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.module_events import module_objects
@@ -89,11 +90,8 @@ class _ChosenLogs:
         catalog = self._catalog()
         row = row_of(catalog, args.name)
         if not self._follow(row):
-            hint = f"`kymatui logs {row.name} --all` reads every Pod of the module" if module_objects(row) else ""
-            raise NotFoundError(
-                f"{row.name} has no manager in cluster {catalog.cluster}",
-                hint=hint or f"`kymatui module {row.name}` prints whether it is installed",
-            )
+            others = f"`kymatui logs {row.name} --all` reads every Pod of the module" if module_objects(row) else ""
+            raise no_manager(row, catalog.cluster, others)
         session.wait_complete(args.timeout)
 
     def _catalog(self) -> Catalog:

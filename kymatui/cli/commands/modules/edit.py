@@ -30,18 +30,9 @@ from kymatui.domain.catalog.rows import ModuleRow
 from kymatui.domain.gitops import git_changes
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
-from kymatui.domain.plans.direct_install import unknown_lists
 from kymatui.domain.rights import role_hint
 from kymatui.engine.cluster.ports import Cluster
-from kymatui.errors import (
-    ForbiddenError,
-    NotFoundError,
-    RefusedError,
-    UnknownNameError,
-    UsageError,
-    did_you_mean,
-    nearest_names,
-)
+from kymatui.errors import NotFoundError, RefusedError, UnknownNameError, UsageError, did_you_mean, nearest_names
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -102,12 +93,7 @@ class _Edit:
             if refusal := catalog.choice_refusal:
                 raise RefusedError(refusal, hint="use --remote RUNTIME")
             return catalog.kyma.ref
-        row = catalog.row(self._args.name)
-        if row is None:
-            lists = ", ".join(f"{kind} ({why})" for kind, why in unknown_lists(self._place.session.snapshot().feeds))
-            refused = f"it is unknown whether {catalog.cluster} has the module {self._args.name}: {lists}"
-            raise ForbiddenError(refused, hint=role_hint(*self._command), status=403)
-        return self._module_cr(row)
+        return self._module_cr(self._place.require_row(catalog, self._args.name, *self._command))
 
     def _module_cr(self, row: ModuleRow) -> ObjectRef:
         object_name = self._args.object

@@ -1,0 +1,149 @@
+"""`kymatui restart`: the plan, the replaced Pods, what is refused, and the Role that it names."""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import Any
+
+import pytest
+import yaml
+
+from kymatui.actions.batch import BatchJob, run_items
+from kymatui.actions.edits.object_edit import ObjectItem
+from kymatui.actions.edits.restart import RESTARTED_AT, Restart, Restarting, plan_restarts
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.cluster.ports import Cluster, PatchKind
+from tests.engine.places import eventually
+
+pytestmark = pytest.mark.xdist_group("restarting")
+
+NAMESPACE = "kyma-system"
+PODS = GroupVersionKind("", "v1", "Pod")
+KEDA = ObjectRef(GroupVersionKind("apps", "v1", "Deployment"), NAMESPACE, "keda-manager")
+REGISTRY = ObjectRef(GroupVersionKind("apps", "v1", "Deployment"), "docker-registry", "dockerregistry-operator")
+"""Nothing applies it again."""
+WARDEN = ObjectRef(GroupVersionKind("apps", "v1", "Deployment"), NAMESPACE, "warden-operator")
+
+
+def pods(cluster: Cluster, workload: ObjectRef) -> set[str]:
+    listed = cluster.list(PODS, NAMESPACE)
+    return {name for pod in listed if (name := pod["metadata"]["name"]).rsplit("-", 2)[0] == workload.name}
+
+
+def restarted_at(cluster: Cluster, ref: ObjectRef) -> str:
+    body = cluster.get(ref)
+    assert body is not None
+    return str((body["spec"]["template"]["metadata"].get("annotations") or {}).get(RESTARTED_AT, ""))
+
+
+def test_the_managers_pods_are_replaced_and_awaited(cluster: Cluster, run: Any) -> None:
+    before = pods(cluster, KEDA)
+    status, out, err = run("restart", "keda", "--dry-run")
+    assert (status, err) == (0, "")
+    assert "1 workload to restart" in out
+    assert f"{KEDA}   1 Pod replaced" in out
+    assert restarted_at(cluster, KEDA) == ""
+    status, out, err = run("restart", "keda")
+    assert (status, out) == (2, ""), "nobody confirmed it"
+    status, out, err = run("restart", "keda", "--yes")
+    assert (status, out) == (0, f"{KEDA} restarted\n")
+    assert f"waiting for {KEDA}" in err
+    eventually(lambda: not pods(cluster, KEDA) & before, "the old Pods have ended")
+    assert len(pods(cluster, KEDA)) == len(before)
+    status, out, _ = run("module", "keda", "-o", "json")
+    row = json.loads(out)
+    assert (status, row["installedBy"], row["state"]) == (0, "lifecycle-manager", "Ready")
+
+
+def test_all_workloads_of_several_modules_are_one_plan(cluster: Cluster, run: Any) -> None:
+    status, out, _ = run("restart", "keda", "warden", "--all", "--yes", "--no-wait", "-o", "json")
+    document = json.loads(out)
+    assert (status, document["outcome"]) == (0, "accepted")
+    restarted = {(plan["module"], plan["object"]["name"]): plan["pods"] for plan in document["plans"]}
+    assert {("keda", "keda-operator"): 1, ("keda", "keda-manager"): 1, ("warden", "warden-operator"): 1}.items() <= (
+        restarted.items()
+    )
+    assert restarted_at(cluster, WARDEN)
+
+
+def test_one_pod_is_deleted_and_created_again(cluster: Cluster, run: Any) -> None:
+    eventually(lambda: len(pods(cluster, WARDEN)) == 1, "the rollout has ended")
+    (name,) = pods(cluster, WARDEN)
+    status, out, err = run("restart", "warden", "--object", f"Pod/{name}", "--yes")
+    assert (status, out) == (0, f"Pod {NAMESPACE}/{name} restarted\n")
+    assert "deleted; its ReplicaSet creates a new one" in err
+    assert len(pods(cluster, WARDEN)) == 1
+    assert name not in pods(cluster, WARDEN)
+    status, _, err = run("restart", "warden", "--object", f"Pod/{name}", "--yes")
+    assert status == 64
+    assert f'no workload or Pod "Pod/{name}" of warden; did you mean Pod/warden-operator-' in err
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"spec": {"paused": True}}, "is paused: nothing is restarted before its rollout is resumed"),
+        ({"spec": {"replicas": 0}}, "has no Pods to restart: it is scaled to zero"),
+    ],
+)
+def test_what_would_not_restart_is_refused(cluster: Cluster, run: Any, change: dict[str, Any], reason: str) -> None:
+    cluster.patch(REGISTRY, change, PatchKind.MERGE)
+    try:
+        status, out, err = run("restart", "docker-registry", "--yes")
+        assert (status, out) == (2, "")
+        assert f"{REGISTRY} {reason}" in err
+        status, out, err = run("restart", "keda", "docker-registry", "--dry-run")
+        assert status == 2
+        assert f"refused: {REGISTRY} {reason}" in " ".join(out.split())
+    finally:
+        cluster.patch(REGISTRY, {"spec": {"paused": None, "replicas": 1}}, PatchKind.MERGE)
+
+
+def test_a_module_without_manager_and_a_name_of_no_module_are_errors(run: Any) -> None:
+    status, out, err = run("restart", "registry-proxy", "--yes")
+    assert (status, out) == (1, "")
+    assert "registry-proxy has no manager in cluster" in err
+    assert run("restart", "kda")[0] == 64
+
+
+def test_without_rights_it_names_the_role_that_suffices(cluster: Cluster, run: Any) -> None:
+    _, out, _ = run("rights", "restart", "keda", "--as", "jane", "-o", "yaml")
+    roles = [body for body in yaml.safe_load_all(out) if body["kind"].endswith("Role")]
+    for body in yaml.safe_load_all(out):
+        cluster.create(body)
+    granted = {
+        (verb, name)
+        for role in roles
+        for rule in role["rules"]
+        for verb in rule["verbs"]
+        for name in rule.get("resourceNames", ())
+    }
+    assert granted == {("get", "keda-manager"), ("patch", "keda-manager")}
+    assert run("restart", "keda", "--as", "jane", "--yes", "--no-wait")[0] == 0
+    status, _, err = run("restart", "warden", "--as", "jane", "--yes")
+    assert status == 1
+    assert "`kymatui rights restart warden`" in err
+
+
+def test_a_pod_that_nothing_creates_again_is_refused_and_a_replaced_one_is_left(cluster: Cluster) -> None:
+    ref = ObjectRef(PODS, "default", "alone")
+    container = {"name": "main", "image": "registry.example.org/main:1"}
+    body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": "default", "name": "alone"}}
+    cluster.create({**body, "spec": {"containers": [container]}})
+    (item,) = plan_restarts(cluster, "shop", [ref], 0.0)
+    assert str(item.refusal) == f"{ref} has no controller that would create it again"
+    live = cluster.get(ref)
+    assert live is not None
+    stale = {**live, "metadata": {**live["metadata"], "uid": "another"}}
+    planned = Restart(ref, stale, {}, (), {}, controller=KEDA)
+    items = [ObjectItem("shop", planned)]
+    (ended,) = run_items(items, Restarting(cluster, 0.0, lambda progress: None), Silent(), BatchJob(threading.Event()))
+    assert ended.error is not None
+    assert cluster.get(ref) is not None
+
+
+class Silent:
+    def begin(self, items: Any) -> None: ...
+
+    def stop(self, items: Any) -> None: ...
