@@ -468,6 +468,7 @@ def commands(app_type: type[KymatuiApp]) -> Sequence[ScreenCommand]:
     """Return the commands behind `:` of every screen of the application, as a screen with a table has them."""
     app = MagicMock(spec=app_type)
     app.desk = app.ways = MagicMock()
+    app.plugins = None
     app.shown.exports.return_value = ("csv", "json", "md", "svg")
     return app_type.commands(app)
 

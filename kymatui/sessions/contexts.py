@@ -126,6 +126,11 @@ class KubeContexts:
         self._name = ""
         self.memory = context_memory or ContextMemory()
 
+    @property
+    def kubeconfig(self) -> str:
+        """Return the file of the command line, "" for the default."""
+        return (self._chosen or self._given()).kubeconfig
+
     def listed(self) -> tuple[ContextEntry, ...]:
         """Return all contexts, the recently used first. Raise ConfigurationError."""
         entries = list_entries(self._given(), self._settings, self.memory.used())

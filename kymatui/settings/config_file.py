@@ -15,7 +15,7 @@ from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.errors import ConfigurationError, UnknownNameError, did_you_mean, nearest_names
 from kymatui.lists.catalog import START_COLUMNS
 from kymatui.settings import THEME_NAMES
-from kymatui.settings.options_schema import OPTIONS, find_faults
+from kymatui.settings.options_schema import OPTIONS, PLUGIN_SCOPES, find_faults
 
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"", "0", "false", "no", "off"})
@@ -29,6 +29,19 @@ class ContextSettings(NamedTuple):
 
     accent: str = ""
     read_only: bool = False
+
+
+class PluginSettings(NamedTuple):
+    """A command of the user's own; see `PLUGIN_OPTIONS` for its fields."""
+
+    name: str
+    command: str
+    key: str = ""
+    help: str = ""
+    scope: Sequence[str] = PLUGIN_SCOPES
+    output: str = "terminal"
+    confirm: bool = False
+    reads_only: bool = False
 
 
 class Settings(Struct, frozen=True):
@@ -50,6 +63,12 @@ class Settings(Struct, frozen=True):
     keys: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
     contexts: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: _NOTHING)
     groups: Mapping[str, Sequence[str]] = field(default_factory=lambda: _NOTHING)
+    plugins: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: _NOTHING)
+
+    @property
+    def own_commands(self) -> tuple[PluginSettings, ...]:
+        """Return the plugins."""
+        return tuple(PluginSettings(name, **body) for name, body in self.plugins.items())
 
     def context(self, name: str) -> ContextSettings:
         """Return the settings of a context: by its name, else by the first matching pattern."""

@@ -14,7 +14,7 @@ from kymatui.own_files import own_folder, write_file
 from kymatui.settings.config_file import Settings, read_file
 from kymatui.settings.options_schema import OPTIONS, find_faults
 
-_TABLES = ("keys", "contexts", "groups")
+_TABLES = ("keys", "contexts", "groups", "plugins")
 
 
 def as_toml(settings: Settings, only: str = "") -> str:
@@ -26,8 +26,9 @@ def as_toml(settings: Settings, only: str = "") -> str:
         lines += [f"# {option.help}{choices}", f"{option.name} = {_value(getattr(settings, option.name))}", ""]
     if only in ("", "keys"):
         lines += ["# keys by the id of a binding; `?` on the screen lists them", "[keys]", *_table(settings.keys), ""]
-    for pattern, body in settings.contexts.items() if only in ("", "contexts") else ():
-        lines += [f"[contexts.{_key(pattern)}]", *_table(body), ""]
+    for table in ("contexts", "plugins"):
+        for name, body in getattr(settings, table).items() if only in ("", table) else ():
+            lines += [f"[{table}.{_key(name)}]", *_table(body), ""]
     if settings.groups and only in ("", "groups"):
         lines += ["[groups]", *_table(settings.groups), ""]
     return "\n".join(lines)

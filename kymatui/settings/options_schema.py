@@ -10,11 +10,15 @@ from kymatui.lists.catalog import COLUMN_NAMES, START_COLUMNS
 from kymatui.patterns import deferred
 from kymatui.settings import THEME_NAMES
 
-OptionKind = Literal["text", "flag", "texts", "keys", "contexts", "groups"]
+OptionKind = Literal["text", "flag", "texts", "keys", "contexts", "groups", "plugins"]
 
 ACCENTS = ("red", "orange", "yellow", "green", "blue", "purple", "grey")
 
+PLUGIN_SCOPES = ("catalog", "module", "tree", "fleet")
+
 _KEY = deferred(r"[a-z0-9_+@]+|[A-Z]")
+_PLUGIN = deferred(r"[a-z][a-z0-9-]*")
+_NEEDS_CONTEXT = deferred(r"(kubectl|k9s|helm|flux|argocd)\b")
 
 
 class SettingOption(NamedTuple):
@@ -52,12 +56,23 @@ OPTIONS: tuple[SettingOption, ...] = (
     SettingOption("public_key", "text", "", "PEM public key that verifies the components of the catalog"),
     SettingOption("keys", "keys", {}, 'keys by the id of a binding, e.g. `"app.quit" = "ctrl+q"`'),
     SettingOption("contexts", "contexts", {}, "settings by context name or pattern: accent, read_only"),
+    SettingOption("plugins", "plugins", {}, "own commands by name, run by a key or `:NAME` on the screen"),
     SettingOption("groups", "groups", {}, 'contexts by group for --contexts, e.g. `prod = ["prod-*", "eu-1"]`'),
 )
 
 CONTEXT_OPTIONS: tuple[SettingOption, ...] = (
     SettingOption("accent", "text", "", "colour of the frame", ACCENTS),
     SettingOption("read_only", "flag", False, "refuse every write on this cluster"),
+)
+
+PLUGIN_OPTIONS: tuple[SettingOption, ...] = (
+    SettingOption("command", "text", "", "line for the shell; $MODULE, $CONTEXT and others are in its environment"),
+    SettingOption("key", "text", "", "key that runs it, e.g. ctrl+k"),
+    SettingOption("help", "text", "", "what it does, for help and palette"),
+    SettingOption("scope", "texts", PLUGIN_SCOPES, "where it runs", PLUGIN_SCOPES),
+    SettingOption("output", "text", "terminal", "where it prints", ("terminal", "pane")),
+    SettingOption("confirm", "flag", False, "ask before it runs"),
+    SettingOption("reads_only", "flag", False, "also run it where kymatui is read-only"),
 )
 
 
@@ -105,6 +120,8 @@ def _option_faults(option: SettingOption, value: Any, where: str) -> Iterator[Se
             yield from _context_faults(value, where)
         case "groups":
             yield from _group_faults(value, where)
+        case "plugins":
+            yield from _plugin_faults(value, where)
 
 
 def _text_faults(option: SettingOption, value: Any, where: str) -> Iterator[SettingFault]:
@@ -145,6 +162,28 @@ def _group_faults(value: Any, where: str) -> Iterator[SettingFault]:
             yield SettingFault(position, f"must be a list of contexts or patterns, not {names!r}")
 
 
+def _plugin_faults(value: Any, where: str) -> Iterator[SettingFault]:
+    if not isinstance(value, dict):
+        yield SettingFault(where, f"must be a table of plugins, not {value!r}")
+        return
+    for name, body in value.items():
+        position = f"{where}.{name}"
+        if not _PLUGIN.fullmatch(name):
+            yield SettingFault(position, "a name has small letters, digits and -, e.g. k9s")
+        if not isinstance(body, dict):
+            yield SettingFault(position, f"must be a table, not {body!r}")
+            continue
+        yield from find_faults(body, PLUGIN_OPTIONS, f"{position}.")
+        command, key = (str(body.get(option, "")) for option in ("command", "key"))
+        if not command.strip():
+            yield SettingFault(f"{position}.command", "is missing")
+        elif _NEEDS_CONTEXT.match(command.strip()) and "CONTEXT" not in command:
+            fault = 'name the cluster with "$CONTEXT", or it works on the current context of the kubeconfig'
+            yield SettingFault(f"{position}.command", fault)
+        if key and not _KEY.fullmatch(key):
+            yield SettingFault(f"{position}.key", f"{key!r} is not a key; write ctrl+k, f5 or K")
+
+
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema of the options, for editors."""
     return {
@@ -170,9 +209,12 @@ def _schema(option: SettingOption) -> dict[str, Any]:
         "texts": {"type": "array", "items": text},
         "keys": {"type": "object", "additionalProperties": {"type": "string"}},
         "contexts": {"type": "object"},
+        "plugins": {"type": "object"},
         "groups": {"type": "object", "additionalProperties": {"type": "array", "items": text, "minItems": 1}},
     }
     schema = {**shapes[option.kind], "description": option.help}
     if option.kind == "contexts":
         schema["additionalProperties"] = _object_schema(CONTEXT_OPTIONS)
+    if option.kind == "plugins":
+        schema["additionalProperties"] = {**_object_schema(PLUGIN_OPTIONS), "required": ["command"]}
     return schema

@@ -62,6 +62,7 @@ HELD: dict[str, tuple[str, ...]] = {
         "cli/test_toggling.py::test_a_module_is_enabled_after_a_yes_and_followed_until_it_is_ready",
     ),
     "many runtimes of a control plane": ("cli/test_fleet.py::test_the_table_has_a_row_for_each_runtime",),
+    "plugins": ("ui/test_plugins.py::test_a_plugin_is_told_what_the_screen_is_about",),
     "forbid writing on this machine": (
         "cli/test_read_only.py::test_a_command_that_writes_is_refused_before_it_sends_anything_of_it",
     ),

@@ -56,16 +56,17 @@ NEEDLESS = {
 # How long a change of a release lasts beside Flux, and what an apply wrote: 1 KiB.
 # Which findings of an earlier audit may be in what this one did not read: 2 KiB.
 # The examples of `restart`, and what it has in common with `logs`: 1 KiB.
+# The options of plugins, which a configuration file is checked with: 3 KiB.
 BUDGETS = {  # modules that are not of Python itself, and KiB of our source
     ("--version",): (28, 77),
     ("--help",): (29, 98),
-    ("catalog",): (230, 1040),
-    ("catalog", "-o", "json"): (230, 1040),
-    ("module", "keda"): (243, 1008),
-    ("checks", "keda"): (248, 1050),
-    ("drift",): (230, 1032),
-    ("events", "keda"): (233, 1051),
-    ("audit",): (260, 1264),
+    ("catalog",): (230, 1043),
+    ("catalog", "-o", "json"): (230, 1043),
+    ("module", "keda"): (243, 1011),
+    ("checks", "keda"): (248, 1053),
+    ("drift",): (230, 1035),
+    ("events", "keda"): (233, 1053),
+    ("audit",): (260, 1267),
 }
 
 

@@ -34,6 +34,11 @@ read_only = true
 
 [contexts.prod-sandbox]
 accent = "green"
+
+[plugins.k9s]
+key = "ctrl+k"
+command = 'k9s --context "$CONTEXT" -n "$NAMESPACE"'
+scope = ["module", "tree"]
 """
 
 
@@ -48,6 +53,8 @@ def test_a_full_file(tmp_path: Path) -> None:
     assert (settings.theme, settings.ascii, settings.sort) == ("light", True, "drift")
     assert settings.columns == ("name", "state")
     assert settings.keys == {"app.quit": "ctrl+q,f10"}
+    (plugin,) = settings.own_commands
+    assert (plugin.name, plugin.key, plugin.scope, plugin.output) == ("k9s", "ctrl+k", ["module", "tree"], "terminal")
 
 
 @pytest.mark.parametrize(
@@ -67,6 +74,15 @@ def test_a_context_has_its_own_settings_by_name_or_pattern(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        ("plugins = 3", "plugins: must be a table of plugins, not 3"),
+        ("[plugins]\nk9s = 3", "plugins.k9s: must be a table, not 3"),
+        ('[plugins.K9s]\ncommand = "true"', "plugins.K9s: a name has small letters, digits and -, e.g. k9s"),
+        ("[plugins.k9s]\nconfirm = true", "plugins.k9s.command: is missing"),
+        ('[plugins.k9s]\ncommand = "k9s"', 'plugins.k9s.command: name the cluster with "$CONTEXT"'),
+        ('[plugins.x]\ncommand = "true"\nkey = "ctrl-k"', "plugins.x.key: 'ctrl-k' is not a key"),
+        ('[plugins.x]\ncommand = "true"\nscope = ["modul"]', "plugins.x.scope[0]: 'modul' is not valid; did you mean"),
+        ('[plugins.x]\ncommand = "true"\noutput = "pan"', "plugins.x.output: 'pan' is not valid; did you mean pane"),
+        ('[plugins.x]\ncommand = "true"\nconfirm = 1', "plugins.x.confirm: must be true or false"),
         ('theme = "pink"', "theme: 'pink' is not valid; use one of dark, light, high-contrast"),
         ('them = "dark"', "them: no such option; did you mean theme?"),
         ("ascii = 1", "ascii: must be true or false, not 1"),

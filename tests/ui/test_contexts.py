@@ -191,7 +191,7 @@ async def test_history_marks_and_problems_are_left_behind(machine: Machine) -> N
 @pytest.mark.parametrize("audit", [False, True])
 async def test_what_the_command_line_forbids_stays_forbidden(audit: bool, tmp_path: Path) -> None:
     machine = Machine(tmp_path, read_only=True)
-    machine.app._audit = audit
+    machine.app.is_audit = audit
     async with machine.app.run_test(size=SIZE) as pilot:
         app = await opened(pilot, "dev")
         await types(pilot, "ctx stage")

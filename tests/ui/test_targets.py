@@ -116,7 +116,7 @@ async def test_jobs_name_the_cluster_that_they_write_to() -> None:
         await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
         assert lines(app.screen) == [RUNTIME]
         await pilot.press("n")
-        app.leave()
+        app.call_later(app.action_quit)
         await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
         assert lines(app.screen) == [RUNTIME]
         go_on.set()

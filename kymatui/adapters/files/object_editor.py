@@ -78,7 +78,7 @@ def editor_command(environment: Mapping[str, str] = os.environ) -> list[str]:
 
 def _run(words: list[str]) -> None:
     try:
-        with _interrupts_ignored():
+        with interrupts_ignored():
             ended = subprocess.run(words, check=False)  # noqa: S603 (the words are the user's own)
     except OSError as error:
         hint = "set KUBE_EDITOR or EDITOR to your editor"
@@ -88,7 +88,7 @@ def _run(words: list[str]) -> None:
 
 
 @contextmanager
-def _interrupts_ignored() -> Iterator[None]:
+def interrupts_ignored() -> Iterator[None]:
     """Leave ctrl-c to the editor, which is in the same group of processes."""
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -26,7 +26,8 @@ TABS = ("overview", "resources", "checks", "versions", "events", "yaml", "histor
 
 def commands(app: FlowApp) -> tuple[ScreenCommand, ...]:
     """Return the commands in the order in which the help displays them."""
-    return (*_places(app), *acting(app), *_table(app), *_program(app))
+    own = app.plugins.commands() if app.plugins is not None else ()
+    return (*_places(app), *acting(app), *_table(app), *_program(app), *own)
 
 
 def _places(app: FlowApp) -> Iterator[ScreenCommand]:
@@ -230,12 +231,17 @@ def _sort(app: FlowApp, words: Sequence[str]) -> None:
         table.set_order(SortOrder(column, descending=direction == "desc"))
 
 
+def _quit(app: FlowApp, words: Sequence[str]) -> None:
+    del words
+    app.call_later(app.action_quit)
+
+
 def _program(app: FlowApp) -> Iterator[ScreenCommand]:
     names = tuple(theme.name.removeprefix("kymatui-") for theme in THEMES)
     yield ScreenCommand("theme NAME", "change the colours", lambda words: _theme(app, words), arguments=lambda: names)
     yield ScreenCommand("refresh", "read the cluster and the kubeconfig again", lambda _: app.action_reconnect())
     yield ScreenCommand("help", "list all keys and commands", lambda _: _help(app))
-    yield ScreenCommand("quit", "quit kymatui", lambda _: app.leave(), aliases=("q", "q!"))
+    yield ScreenCommand("quit", "quit kymatui", partial(_quit, app), aliases=("q", "q!"))
 
 
 def _theme(app: FlowApp, words: Sequence[str]) -> None:

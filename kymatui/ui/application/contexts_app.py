@@ -75,7 +75,7 @@ class ContextsApp(FleetApp):
 
     def _apply_context(self) -> None:
         key, source, accent = self._shown_key, self.source, ""
-        forced = self._audit or (source is not None and source.read_only)
+        forced = self.is_audit or (source is not None and source.read_only)
         self._place, self.read_only = source.name if source is not None else "contexts", forced
         if key is not None and source is not None:
             entry = source.entry(key[1])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from rich.console import Console
 from textual.app import App
-from textual.binding import Binding, BindingType
+from textual.binding import Binding, BindingsMap, BindingType
 from textual.filter import LineFilter
 from textual.screen import Screen
 
@@ -101,6 +101,10 @@ class KymatuiApp(FlowApp):
         self.settings = settings or Settings()
         begin_with_theme(self, f"kymatui-{self.settings.theme}")
         self.set_keymap(self.settings.keys)
+        self.plugins = None
+        if self.settings.plugins:  # most people have none
+            self.plugins = import_module("kymatui.ui.application.plugins").Plugins(self)
+            self._bindings = BindingsMap.merge([self._bindings, BindingsMap(self.plugins.bindings())])
         self.clock = clock
         self._ascii, self._foreign_text = AsciiFilter(self.settings.ascii), ForeignTextFilter()
         # a traceback of the toolkit quotes foreign text; without colours it passes the door of standard error whole
@@ -108,7 +112,7 @@ class KymatuiApp(FlowApp):
         self.ways: Navigator = Navigator(self, self.HOME)
         self.fatal: KymatuiError | None = None
         self.problems: list[str] = []
-        self._audit = audit
+        self.is_audit = audit
         self._interrupted_at = float("-inf")
         self.has_begun = False
         self._logins: ScreenLogins | None = None
@@ -139,14 +143,14 @@ class KymatuiApp(FlowApp):
         """
         previous = (self._mailbox, self._view, self.jobs) if self.has_begun else None
         self._place, self._namespace = connection.context, connection.namespace
-        self.read_only = connection.read_only or self._audit
+        self.read_only = connection.read_only or self.is_audit
         self.only_namespace = only if self.NARROWS else ""
         self._mailbox = Mailbox(self._deliver)
         self._view = self.first_view(connect, self._mailbox)
         if previous is None or not again or previous[2].is_closed:
             self.jobs = ScreenJobs(self, lambda key, value: self._mailbox.put(key, value))  # noqa: PLW0108 (it changes)
         if previous is None or not again:
-            self._announcements = Announcements(self, silent=self._audit)
+            self._announcements = Announcements(self, silent=self.is_audit)
         if previous is not None:
             mailbox, view, jobs = previous
             if again:
@@ -195,6 +199,9 @@ class KymatuiApp(FlowApp):
         if self.settings.keys:
             for problem in keymap_problems(self.settings.keys, key_scopes(type(self))):
                 self.problem(problem)
+        if self.plugins is not None:
+            for problem in self.plugins.problems(key_scopes(type(self))):
+                self.problem(problem)
 
     def on_unmount(self) -> None:
         if self._logins is not None:
@@ -212,7 +219,7 @@ class KymatuiApp(FlowApp):
             note_screen(self, self.shown.step)
             if self.view.connection.step:
                 self.redraw()  # no answer will, until there is one
-            elif self.view.connection.stale_since or self._audit:
+            elif self.view.connection.stale_since or self.is_audit:
                 self.shown.frame.show(self.frame_facts)
             advance_ages(self.shown, self.clock())
 
@@ -236,7 +243,7 @@ class KymatuiApp(FlowApp):
     def _arrive(self, connection: ClusterConnection) -> None:
         """Colour the frame in the accent of the context, so that production is recognisable."""
         self._place = connection.context
-        self._namespace, self.read_only = connection.namespace, connection.read_only or self._audit
+        self._namespace, self.read_only = connection.namespace, connection.read_only or self.is_audit
         self.jobs.run_beside(self.contexts.arrived(connection))
         self.jobs.run_beside(self.favourites.load(connection.context))
         self.jobs.run_beside(self.look_back(connection))
@@ -266,7 +273,7 @@ class KymatuiApp(FlowApp):
             namespace=session.namespace if session is not None and self.NARROWS else self._namespace,
             only=self.only_namespace,
             user=self.view.target.user if self.view.target is not None else "",
-            mode="AUDIT" if self._audit else "READ-ONLY" if self.read_only else self.view.write_mode,
+            mode="AUDIT" if self.is_audit else "READ-ONLY" if self.read_only else self.view.write_mode,
             connection=connection.word,
             tone=connection.tone,
             counts=counts,
@@ -275,7 +282,7 @@ class KymatuiApp(FlowApp):
             jobs=format_count(going, "job") if going else "",
             manager=management.word if management is not None else "",
             manager_short=management.short if management is not None else "",
-            traffic=session.traffic if self._audit and session is not None else None,
+            traffic=session.traffic if self.is_audit and session is not None else None,
         )
 
     @property
@@ -293,7 +300,7 @@ class KymatuiApp(FlowApp):
         """Return why this session never writes; "" where it may. No other reason precedes this reason."""
         if not self.read_only:
             return ""
-        return "an audit only reads" if self._audit else "kymatui runs read-only"
+        return "an audit only reads" if self.is_audit else "kymatui runs read-only"
 
     @property
     def why_no_writes(self) -> str:
@@ -314,6 +321,10 @@ class KymatuiApp(FlowApp):
         """Notify the user of a problem, for `seconds` or for the default time."""
         self.problems.append(text)
         self.notify(text, severity="warning", timeout=seconds)
+
+    def action_plugin(self, name: str) -> None:
+        if self.plugins is not None:
+            self.plugins.start(name)
 
     def action_command_palette(self) -> None:
         """Open the palette unless a dialog is open, or the terminal is too small for its list.
@@ -347,9 +358,6 @@ class KymatuiApp(FlowApp):
         self.notify(f"press ctrl-c again to quit{stops}", timeout=2)
 
     async def action_quit(self) -> None:
-        self.leave()
-
-    def leave(self) -> None:
         """Quit the program; ask first while jobs are running."""
         if self.jobs.active:
             self.jobs.run_flow(self.jobs.quit())

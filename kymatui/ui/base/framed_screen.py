@@ -97,6 +97,8 @@ class FramedScreen(ScreenPart, DisabledKeysScreen[None]):
             return why_no_step(self.kymatui.ways.visits, choice)
         if action == "open":
             return self.kymatui.ways.why_no_list(str(choice))
+        if action == "plugin":
+            return str(self.kymatui.plugins.why_off(choice))
         if action in self.WRITES:
             return self.kymatui.why_no_writes
         table = self.filter_line.table

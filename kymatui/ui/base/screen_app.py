@@ -76,6 +76,9 @@ class ScreenApp(App[int]):
         settings: Settings
         clock: Callable[[], float]
         read_only: bool
+        is_audit: bool
+        plugins: Any
+        """The `Plugins` of the configuration; None without any."""
         only_namespace: str
         favourites: Pins
         has_begun: bool
@@ -105,8 +108,6 @@ class ScreenApp(App[int]):
         def commands(self) -> Sequence[ScreenCommand]: ...
 
         def problem(self, text: str, *, seconds: float | None = None) -> None: ...
-
-        def leave(self) -> None: ...
 
         def action_reconnect(self) -> None: ...
 

@@ -68,6 +68,11 @@ class ContextSwitch:
         """Return the open context; "" before it is known."""
         return self._here
 
+    @property
+    def kubeconfig(self) -> str:
+        """Return the kubeconfig of the command line, "" for the default."""
+        return self._contexts.kubeconfig if self._contexts is not None else ""
+
     async def entries(self) -> Sequence[ContextEntry]:
         """Return all contexts, the recently used first. Raise ConfigurationError."""
         contexts = self._required()

@@ -32,6 +32,7 @@ NAMES = {
 
 MOVE, FIND, LOOK, CHANGE = "Move", "Find", "Inspect a module", "Change modules"
 FLEET, OPEN, VIEW, KEEP, LEAVE = "Fleet", "Open another screen", "View", "Mark, copy and save", "Leave"
+PLUGINS = "Your plugins"
 
 _IDS = {
     "app.command": FIND,
@@ -69,6 +70,7 @@ _IDS = {
     "module.upgrade": CHANGE,
     "module.delete": CHANGE,
     "module.edit": CHANGE,
+    "module.restart": CHANGE,
     "module.copy-yaml": KEEP,
     "module.link": OPEN,
     "object.copy": KEEP,
@@ -91,11 +93,12 @@ _BEGINNINGS = {  # the longest beginning of an id decides
     "catalog.view-": VIEW,
     "catalog.sort-": VIEW,
     "module.": LOOK,
+    "plugin.": PLUGINS,
     "fleet.": FLEET,
     "fleet.sort-": VIEW,
     "fleet.group": VIEW,
 }
-_ORDER = (MOVE, FIND, LOOK, CHANGE, FLEET, OPEN, VIEW, KEEP, LEAVE)
+_ORDER = (MOVE, FIND, LOOK, CHANGE, PLUGINS, FLEET, OPEN, VIEW, KEEP, LEAVE)
 
 
 class KeyHelp(Struct, frozen=True):
