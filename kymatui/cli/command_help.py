@@ -21,7 +21,7 @@ GROUPS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
         "change what the Kyma requests",
         ("enable", "disable", "channel", "policy", "manage", "unmanage", "label", "edit"),
     ),
-    ("work on Pods", ("restart",)),
+    ("work on what runs", ("restart", "unpause")),
     ("install directly", ("install", "upgrade", "pull", "plan", "apply", "check", "adopt", "manifest")),
     ("delete, restore and resume", ("delete", "finalizers", "restore", "resume")),
     ("control plane and runtimes", ("fleet", "matrix", "waits", "whatif", "compare", "sync", "windows", "watchers")),
@@ -114,6 +114,10 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "kymatui restart keda                    # the Pods of its manager, as kubectl rollout restart does",
         "kymatui restart keda --all --dry-run    # every workload of the module; print the plan, change nothing",
         "kymatui restart keda --object Deployment/keda-operator-metrics-apiserver",
+    ),
+    "unpause": (
+        "kymatui unpause keda                    # remove the skip label, resume its rollout, scale it up",
+        "kymatui unpause --kyma --remote RUNTIME",
     ),
     "install": (
         "kymatui install registry-proxy --version 0.14.0 --dry-run",

@@ -104,6 +104,7 @@ COMMANDS: tuple[CommandEntry, ...] = (
     CommandEntry("policy", "set who creates and deletes a module's default CR", "modules.kyma_edit:POLICY", writes),
     CommandEntry("edit", "edit a module CR or the Kyma in your editor", "modules.edit", writes),
     CommandEntry("restart", "restart the Pods of modules", "modules.restart", writes),
+    CommandEntry("unpause", "continue modules that are paused or scaled to zero", "modules.unpause", writes),
     CommandEntry("label", "allow or forbid beta or internal modules", "modules.label", writes),
     CommandEntry("install", "install a module or a chart directly", "modules.install:INSTALL", writes),
     CommandEntry("upgrade", "upgrade modules that were installed directly", "modules.install:UPGRADE", writes),

@@ -143,6 +143,7 @@ ACTIONS: Final[Mapping[str, ActionNeeds]] = {
     **dict.fromkeys(("pull", "restore"), ActionNeeds()),
     "edit": ActionNeeds(_NAMING, edits_cr=True, is_planned=False),
     "restart": ActionNeeds(("moduletemplates",), cluster_lists=_WORKLOADS),
+    "unpause": ActionNeeds((*_NAMING, "manifests"), cluster_lists=_WORKLOADS),
     "logs": ActionNeeds(("moduletemplates",), cluster_lists=_WORKLOADS, reads_logs=True, is_planned=False),
 }
 """The actions whose permissions are known, by their command."""

@@ -25,7 +25,7 @@ PATIENCE: Final = 60.0
 _OPERATOR: Final = "operator.kyma-project.io"
 _KYMA: Final = ObjectRef(GroupVersionKind(_OPERATOR, "v1beta2", "Kyma"), "kyma-system", "default")
 _TEMPLATE: Final = ObjectRef(GroupVersionKind(_OPERATOR, "v1beta2", "ModuleTemplate"), "kyma-system", "keda-1.5.0")
-_YES: Final = {"channel", "delete", "disable", "edit", "enable", "install", "upgrade"}
+_YES: Final = {"channel", "delete", "disable", "edit", "enable", "install", "unpause", "upgrade"}
 Json = dict[str, Any]
 
 
@@ -86,11 +86,6 @@ class Reader:
         """Do what kubectl would do."""
         verb, kind, *rest = words
         match verb, kind:
-            case "label", "manifest":
-                ref = ObjectRef(GroupVersionKind(_OPERATOR, "v1beta2", "Manifest"), rest[2], rest[0])
-                assert rest[3].endswith("-")
-                patch = {"metadata": {"labels": {rest[3].removesuffix("-"): None}}}
-                self.cluster("kcp").patch(ref, patch, PatchKind.MERGE)
             case "create", "secret":
                 metadata = {"name": rest[1], "namespace": rest[3]}
                 self.cluster("skr").create({"apiVersion": "v1", "kind": "Secret", "metadata": metadata})

@@ -66,6 +66,7 @@ WRITING = {
     "label": ["label", "beta=true", "--yes", "--no-wait"],
     "edit": ["edit", "moduleaa", "--yes"],
     "restart": ["restart", "moduleaa", "--yes"],
+    "unpause": ["unpause", "moduleaa", "--yes"],
     "install": ["install", "moduleab", "--direct", "--yes"],
     "upgrade": ["upgrade", "moduleab", "--direct", "--yes"],
     "pull": ["pull", "moduleab", "--yes"],
@@ -108,7 +109,17 @@ DIRECT = (
     "resume",
 )
 DEPLOYING = ("operator install", "operator upgrade", "operator uninstall", "operator handover")
-ELSEWHERE = ("edit", "restart", "sandbox fault", "sandbox situation", "reconcile", "operator run", *DEPLOYING, *DIRECT)
+ELSEWHERE = (
+    "edit",
+    "restart",
+    "unpause",
+    "sandbox fault",
+    "sandbox situation",
+    "reconcile",
+    "operator run",
+    *DEPLOYING,
+    *DIRECT,
+)
 """Those that write to what this world has not; their own tests show that they do."""
 LACKING = ("helm pull", "plan", "check", "bundle diff", "bundle list", "bundle pull", "bundle show", "bundle verify")
 """Those that need more of a server than the one here has: charts to pull, a version, Secrets, a registry, a key."""

@@ -1,4 +1,4 @@
-"""`kymatui restart`: the plan, the replaced Pods, what is refused, and the Role that it names."""
+"""`kymatui restart` and `unpause`: the plan, the replaced Pods, what is refused, and the Role that it names."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import yaml
 from kymatui.actions.batch import BatchJob, run_items
 from kymatui.actions.edits.object_edit import ObjectItem
 from kymatui.actions.edits.restart import RESTARTED_AT, Restart, Restarting, plan_restarts
+from kymatui.domain.kubernetes.object_meta import LABEL_SKIP
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import Cluster, PatchKind
 from tests.engine.places import eventually
@@ -124,6 +125,34 @@ def test_without_rights_it_names_the_role_that_suffices(cluster: Cluster, run: A
     status, _, err = run("restart", "warden", "--as", "jane", "--yes")
     assert status == 1
     assert "`kymatui rights restart warden`" in err
+
+
+def test_what_pauses_a_module_ends_and_another_one_is_left(cluster: Cluster, run: Any) -> None:
+    cluster.patch(REGISTRY, {"spec": {"replicas": 0, "paused": True}}, PatchKind.MERGE)
+    status, out, err = run("unpause", "keda", "docker-registry", "warden", "--dry-run")
+    assert (status, err) == (0, "")
+    fields = [line.split() for line in out.splitlines()]
+    assert ["metadata.labels.operator.kyma-project.io/skip-reconciliation", '"true"', "→", "none"] in fields
+    assert ["spec.paused", "true", "→", "none"] in fields
+    assert ["spec.replicas", "0", "→", "1"] in fields
+    status, out, _ = run("unpause", "keda", "docker-registry", "--yes")
+    assert status == 0
+    assert out.splitlines()[1] == f"{REGISTRY} changed"
+    assert run("unpause", "keda", "docker-registry", "--yes")[:2] == (0, "no changes: nothing is paused\n")
+    body = cluster.get(REGISTRY)
+    assert body is not None
+    assert (body["spec"]["replicas"], body["spec"].get("paused")) == (1, None)
+
+
+def test_the_kyma_is_unpaused_by_its_own_option(cluster: Cluster, run: Any) -> None:
+    kyma = ObjectRef(GroupVersionKind("operator.kyma-project.io", "v1beta2", "Kyma"), NAMESPACE, "default")
+    cluster.patch(kyma, {"metadata": {"labels": {LABEL_SKIP: "true"}}}, PatchKind.MERGE)
+    status, out, _ = run("unpause", "--kyma", "--yes")
+    assert (status, out) == (0, f"{kyma} changed\n")
+    body = cluster.get(kyma)
+    assert body is not None
+    assert LABEL_SKIP not in body["metadata"].get("labels", {})
+    assert [run("unpause", *words)[0] for words in ((), ("keda", "--kyma"))] == [64, 64]
 
 
 def test_a_pod_that_nothing_creates_again_is_refused_and_a_replaced_one_is_left(cluster: Cluster) -> None:

@@ -24,7 +24,7 @@ MODULE_COMMANDS = {
         for name in (
             *("module", "checks", "versions", "events", "logs", "enable", "disable", "manage", "unmanage"),
             *("install", "upgrade", "pull"),
-            *("plan", "check", "adopt", "manifest", "delete", "finalizers", "diagnose", "edit", "restart"),
+            *("plan", "check", "adopt", "manifest", "delete", "finalizers", "diagnose", "edit", "restart", "unpause"),
         )
     },
     "channel": "channel NAME fast",

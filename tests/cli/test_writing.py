@@ -208,6 +208,7 @@ def test_the_first_line_of_every_plan_and_every_question_name_the_cluster(
     words = {name: words_of(name, furnished) for name in WRITING}
     words["adopt"], words["manifest"] = ["adopt", "docker-registry"], ["manifest", "docker-registry"]
     words["plan"], words["pull"] = ["plan", *words["install"][1:]], pulled(furnished)
+    words["unpause"] = ["unpause", "keda"]
     words["restart"] = ["restart", "docker-registry", "--no-wait"]
     assert asking_commands() - set(words) == {"edit", "finalizers", "resume"}
     words["several edits"] = ["disable", MODULE, "nats"]

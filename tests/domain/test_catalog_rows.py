@@ -113,7 +113,7 @@ SITUATIONS: list[object] = [
         (
             "Action needed: Deployment kyma-system/mod-manager is scaled to zero; "
             "the module CR keeps its last state, Ready. Scale it up "
-            "(`kubectl scale deployment mod-manager -n kyma-system --replicas=1`).",
+            "(`kymatui unpause mod`).",
             Actor.YOU,
         ),
         id="nobody looks after it, and it says that all is well",
@@ -602,7 +602,7 @@ def test_42_whether_a_deleted_resource_comes_back(conditions: list[Json], words:
     assert found.reason.text == words
 
 
-REMOVE_LABEL = "`kubectl label manifest default-mod-1 -n kyma-system operator.kyma-project.io/skip-reconciliation-`"
+REMOVE_LABEL = "`kymatui unpause mod`"
 
 
 def test_55_a_skipped_manifest_keeps_a_disabled_module() -> None:

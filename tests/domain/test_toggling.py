@@ -347,7 +347,7 @@ def test_a_manifest_with_the_skip_label_is_named_before_its_module_is_edited(ver
     skipped["metadata"]["labels"]["operator.kyma-project.io/skip-reconciliation"] = "true"
     found = proposal(verb, kymas=[asked(state="Ready")], manifests=[skipped], **RUNNING)
     (words,) = (one for one in found.warnings if one.startswith("Manifest kyma-system/default-mod-1 is paused"))
-    assert "neither changed nor uninstalled. Remove the label to resume (`kubectl label manifest" in words
+    assert "neither changed nor uninstalled. Remove the label to resume (`kymatui unpause mod`)" in words
     plain = proposal(verb, kymas=[asked(state="Ready")], manifests=[manifest("mod", "1.3.1")], **RUNNING)
     assert tuple(one for one in found.warnings if one != words) == plain.warnings
 

@@ -19,6 +19,7 @@ from kymatui.sessions.cluster.catalog_session import open_session
 from kymatui.sessions.cluster.cluster_access import open_cluster
 from kymatui.sessions.cluster.session_options import SessionOptions
 from kymatui.ui.application.kymatui_app import KymatuiApp
+from kymatui.ui.dialogs.action_menu import MenuScreen
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.form_dialog import FormScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
@@ -333,6 +334,11 @@ async def test_the_template_of_a_catalog_is_pulled_and_left_beside_an_installati
     cluster.delete(pulled)
 
 
+def is_enabled(app: KymatuiApp, action: str) -> bool:
+    """Whether an action on the module of the line is enabled."""
+    return app.shown is not None and app.shown.why_off("module", action) == ""
+
+
 async def test_the_manager_and_the_pod_of_a_line_are_restarted(options: SessionOptions, cluster: Cluster) -> None:
     pods = GroupVersionKind("", "v1", "Pod")
 
@@ -345,6 +351,7 @@ async def test_the_manager_and_the_pod_of_a_line_are_restarted(options: SessionO
     async with app.run_test(size=SIZE) as pilot:
         person = Person(pilot)
         await person.at("warden")
+        await person.until(lambda: is_enabled(app, "restart"))
         await person.press("r")
         await person.sees(PlanScreen)
         assert "1 to restart" in drawn(app)
@@ -367,3 +374,26 @@ async def test_the_manager_and_the_pod_of_a_line_are_restarted(options: SessionO
         await person.types("restart cap-operator")
         await person.until(lambda: bool(app.problems))
         assert "cap-operator: no manager" in app.problems[0]
+
+
+async def test_what_the_reason_advises_is_the_first_action(options: SessionOptions, cluster: Cluster) -> None:
+    app = KymatuiApp(lambda: open_session(options))
+    async with app.run_test(size=SIZE) as pilot:
+        person = Person(pilot)
+        await person.at("keda")
+        await person.until(lambda: is_enabled(app, "restart"))
+        assert "Remove the label to resume" in drawn(app), drawn(app)[-400:]
+        await person.press("a")
+        await person.sees(MenuScreen)
+        assert isinstance(app.screen, MenuScreen)
+        assert next(item.label for item in app.screen._items.values()) == "Remove the label to resume…"
+        await person.press("enter")
+        await person.sees(PlanScreen)
+        assert "unpause Manifest kyma-system/default-keda-" in drawn(app)
+        await person.accepts()
+        assert (await person.ended(1)).endswith(" unpaused")
+        await person.until(lambda: _installed(app, "keda") == "1.5.0")
+        await person.press("a")
+        await person.sees(MenuScreen)
+        assert isinstance(app.screen, MenuScreen)
+        assert next(item.label for item in app.screen._items.values()) == "Enable in the Kyma…"

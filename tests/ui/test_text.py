@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize, with_subject
-from kymatui.ui.viewmodels.display_text import as_screen_commands, clip, fit_to_width
+from kymatui.ui.viewmodels.display_text import as_screen_commands, clip, fit_to_width, screen_command
 
 
 @pytest.mark.parametrize(
@@ -81,3 +81,19 @@ def test_numbers_agree_with_their_nouns(number: int, noun: str, plural: str, wor
 def test_a_text_names_its_subject_once(text: str) -> None:
     assert with_subject("keda", text) == text
     assert with_subject("keda", "not installed") == "keda: not installed"
+
+
+@pytest.mark.parametrize(
+    ("command", "line"),
+    [
+        ("kymatui unpause keda", "unpause keda"),
+        ("kymatui channel telemetry fast --remote 'skr one'", "channel telemetry fast"),
+        ("kymatui label beta=true", "label beta on"),
+        ("kymatui finalizers keda --object Keda:kyma-system/default --remove a/b", "delete keda"),
+        ("kymatui edit --kyma", "edit kyma"),
+        ("kubectl create secret generic a -n b --from-env-file=FILE", ""),
+        ("", ""),
+    ],
+)
+def test_a_printed_command_is_a_line_of_the_screen(command: str, line: str) -> None:
+    assert screen_command(command, "keda") == line

@@ -453,7 +453,8 @@ async def test_who_is_in_charge_is_always_seen_and_decides_what_can_be_done(
         assert text(person.app, "#menu-words").startswith(menu)
         items = {row.key: row.cells["off"].text for row in person.app.screen.query_one(PlanTable).rows}
         assert off in items["enable"]
-        await person.press("g", "enter")
+        person.app.screen.query_one(PlanTable).move_to("enable")
+        await person.press("enter")
         assert isinstance(person.app.screen, MenuScreen) or items["enable"] == ""
 
 

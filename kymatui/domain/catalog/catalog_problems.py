@@ -13,16 +13,7 @@ from kymatui.domain.kyma.kyma_keeper import for_reader
 from kymatui.domain.kyma.kymas import NO_CHANNEL, Kyma, read_kyma
 from kymatui.domain.kyma.manifests import Manifest, is_reported
 from kymatui.domain.kyma.module_templates import ModuleTemplate
-from kymatui.domain.kyma.problems import (
-    EDIT_KYMA,
-    Actor,
-    Advice,
-    AdviceKind,
-    Problem,
-    Severity,
-    remove_skip_label,
-    scale_up,
-)
+from kymatui.domain.kyma.problems import EDIT_KYMA, Actor, Advice, AdviceKind, Problem, Severity, scale_up, unpause
 from kymatui.domain.kyma.states import State, kyma_state
 from kymatui.domain.kyma.template_index import ReleaseMeta
 from kymatui.domain.modules.readiness import Readiness
@@ -90,7 +81,7 @@ def _row_problems(
             yield Problem(Severity.WARNING, f"{item.resource}: {item.difference}", Actor.CATALOG, module, item.resource)
     if ready is not None and ready.ref is not None and ready.scaled_to_zero:
         message = f"{ready.ref} is scaled to zero, so it does not reconcile the module's objects"
-        yield Problem(Severity.WARNING, message, Actor.YOU, module, ready.ref, scale_up(ready.ref))
+        yield Problem(Severity.WARNING, message, Actor.YOU, module, ready.ref, scale_up(module))
 
 
 def taken_over_problems(module: str, template: ModuleTemplate) -> Iterator[Problem]:
@@ -217,7 +208,7 @@ def _kyma(world: ClusterIndex, rows: Sequence[ModuleRow]) -> Iterator[Problem]:
         )
     if kyma.meta.label_is_true(LABEL_SKIP) and not kyma.meta.deleting:  # a deletion ignores the label
         message = f"{name} has the skip label, so lifecycle-manager ignores it"
-        yield Problem(Severity.WARNING, message, Actor.YOU, "", kyma.ref, remove_skip_label(kyma.ref))
+        yield Problem(Severity.WARNING, message, Actor.YOU, "", kyma.ref, unpause(""))
     own = read_kyma(world.snapshot.runtime_kyma)
     if isinstance(own, Kyma) and own.meta.deleting and not kyma.meta.deleting:
         yield _deletion(own, f"{own.ref} of the runtime", sorted(world.snapshot.runtime_only))

@@ -22,7 +22,6 @@ from kymatui.domain.installed import (
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.managed_fields import find_manual_changes
 from kymatui.domain.kubernetes.object_meta import find_condition, read_ref
-from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import to_sentence
 from kymatui.domain.kyma.kymas import Policy
 from kymatui.domain.kyma.manifests import Manifest, default_resource
@@ -36,9 +35,9 @@ from kymatui.domain.kyma.problems import (
     create_secret,
     reason_by,
     remove_finalizer,
-    remove_skip_label,
     scale_up,
     shell_command,
+    unpause,
     worst_severity,
 )
 from kymatui.domain.kyma.states import State, StateSource
@@ -106,7 +105,7 @@ def _blocked(case: ReasonInputs) -> Reason | None:
     """Return what the deletion of a module waits for: its paused Manifest, its CRs, its Manifest's finalizers."""
     manifest = case.subject.manifest
     if case.subject.managed and manifest is not None and manifest.skipped:
-        effect, advice = f"{KLM} does not uninstall the module", remove_skip_label(manifest.ref)
+        effect, advice = f"{KLM} does not uninstall the module", unpause(case.subject.name)
         reason = action_needed(paused_words(manifest), Severity.WARNING, manifest.ref, effect=effect, advice=advice)
         return replace(reason, blocked_by=(manifest.ref,))
     remaining = [item for item in case.checked if not item.deleting]
@@ -286,7 +285,7 @@ def _unmanaged(case: ReasonInputs) -> Reason | None:
         return Reason(NOT_RELEASED, Actor.KLM, says_waiting=True, advice=KEEP_ENTRY)
     manifest = case.subject.manifest
     if is_still_releasing(case.subject.report, manifest) and manifest is not None:
-        return _of_risk(still_releasing(manifest), says_waiting=not manifest.skipped)
+        return _of_risk(still_releasing(case.subject.name, manifest), says_waiting=not manifest.skipped)
     own = case.assessment.evaluation
     word = own.state if own is not None else case.readiness.state if case.readiness is not None else None
     if word in (State.ERROR, State.WARNING):
@@ -390,7 +389,7 @@ def _manager_reason(case: ReasonInputs, severity: Severity) -> Reason:
     if severity is Severity.ERROR and case.pods_unseen:
         words += f"; why is in its Pods: {case.pods_unseen}"
     ref = case.readiness.ref if case.readiness is not None else None
-    advice = _resume_rollout(ref) if _is_paused(case) and ref is not None else None
+    advice = unpause(case.subject.name, "Resume the rollout") if _is_paused(case) and ref is not None else None
     if by_hand and severity is not Severity.INFO:
         return action_needed(words, severity, ref, effect=by_hand, advice=advice)
     if by_hand:
@@ -398,11 +397,6 @@ def _manager_reason(case: ReasonInputs, severity: Severity) -> Reason:
     rolls_out = case.readiness is not None and case.readiness.state is State.PROCESSING and not _is_paused(case)
     actor = Actor.NOBODY if rolls_out else Actor.CLUSTER
     return Reason(to_sentence(words), actor, severity, about=ref, advice=advice)
-
-
-def _resume_rollout(ref: ObjectRef) -> Advice:
-    words = ("kubectl", "rollout", "resume", ref.kind.kind.lower(), ref.name, "-n", ref.namespace)
-    return Advice(AdviceKind.RESUME, "Resume the rollout", shell_command(*words), in_runtime=True)
 
 
 def _of_pod(case: ReasonInputs, failure: PodFailure, severity: Severity) -> Reason:
@@ -503,7 +497,7 @@ def _by_klm(case: ReasonInputs, text: str, severity: Severity = Severity.INFO, *
     """Return a reason that waits for lifecycle-manager, or for you while it skips the Kyma."""
     if case.skipped_kyma is not None:
         text = f"{text.removesuffix('.')}, but {KLM} skips the Kyma"
-        advice = remove_skip_label(case.skipped_kyma, "Remove the skip label from the Kyma")
+        advice = unpause("", "Remove the skip label from the Kyma")
         return Reason(text, Actor.YOU, severity, advice=advice)
     return Reason(text, Actor.KLM, severity, says_waiting=says_waiting)
 
@@ -549,7 +543,7 @@ def _idle(case: ReasonInputs) -> Reason | None:
     effect = f"the module CR keeps its last state, {last}" if case.checked else "the module does not work"
     if by_hand := _by_hand(case):
         effect = f"{effect}; {by_hand}"
-    advice = scale_up(ref) if ref is not None else None
+    advice = scale_up(case.subject.name)
     return action_needed(f"{ref} is scaled to zero", Severity.WARNING, ref, effect=effect, advice=advice)
 
 
@@ -561,7 +555,7 @@ def _drifting(case: ReasonInputs) -> Reason | None:
     kind, apart, manifest = case.drift.kind, drift_words(case.drift), case.subject.manifest
     if kind in (DriftKind.BEHIND, DriftKind.AHEAD) and manifest is not None and manifest.skipped:
         effect = f"running {case.installed}, expected {case.subject.desired}"
-        advice = remove_skip_label(manifest.ref)
+        advice = unpause(case.subject.name)
         return action_needed(paused_words(manifest), Severity.WARNING, manifest.ref, effect=effect, advice=advice)
     if is_not_applied(case.subject.report, manifest, case.drift, case.subject.desired, case.readiness):
         reason = _of_risk(not_applied(case.subject.name, case.subject.desired))

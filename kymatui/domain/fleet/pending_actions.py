@@ -22,8 +22,9 @@ from kymatui.domain.kyma.problems import (
     AdviceKind,
     Severity,
     action_needed,
-    remove_skip_label,
+    advice_for_runtime,
     shell_command,
+    unpause,
     with_advice,
 )
 from kymatui.domain.kyma.states import State, parse_state, state_rank
@@ -137,7 +138,9 @@ def _of_kyma(key: RuntimeKey, runtime: Runtime, manifests: Sequence[ManifestSumm
     """Yield what is pending for the runtime itself."""
     if runtime.skipped and not runtime.deleting:  # lifecycle-manager deletes a Kyma whatever its label
         state, cause = parse_state(runtime.state) or State.UNKNOWN, "lifecycle-manager skips this runtime"
-        yield _yours(key, state, cause, remove_skip_label(runtime.ref, "Remove the skip label from its Kyma"))
+        yield _yours(
+            key, state, cause, advice_for_runtime(unpause("", "Remove the skip label from its Kyma"), runtime.name)
+        )
     if runtime.deleting:
         reason = "the runtime is being deleted"
         if manifests is not None:

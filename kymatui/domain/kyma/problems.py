@@ -9,7 +9,6 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kymatui.domain.kubernetes.object_meta import LABEL_SKIP
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import to_sentence
 from kymatui.patterns import deferred
@@ -185,10 +184,9 @@ def shell_command(*words: str) -> str:
     return " ".join(word if word == "…" else shlex.quote(word) for word in words)
 
 
-def remove_skip_label(ref: ObjectRef, text: str = "Remove the label to resume") -> Advice:
-    """Return the advice for a Kyma or Manifest that lifecycle-manager skips."""
-    words = ("kubectl", "label", ref.kind.kind.lower(), ref.name, "-n", ref.namespace, f"{LABEL_SKIP}-")
-    return Advice(AdviceKind.RESUME, text, shell_command(*words))
+def unpause(module: str, text: str = "Remove the label to resume") -> Advice:
+    """Return the advice for a module that a label or a paused rollout stops; "" is the Kyma."""
+    return Advice(AdviceKind.RESUME, text, shell_command("kymatui", "unpause", module or "--kyma"))
 
 
 def remove_finalizer(module: str, ref: ObjectRef, finalizer: str, text: str = "Remove the finalizer") -> Advice:
@@ -197,10 +195,9 @@ def remove_finalizer(module: str, ref: ObjectRef, finalizer: str, text: str = "R
     return Advice(AdviceKind.REMOVE_FINALIZER, text, shell_command(*words))
 
 
-def scale_up(ref: ObjectRef) -> Advice:
+def scale_up(module: str) -> Advice:
     """Return the advice for a workload that is scaled to zero."""
-    words = ("kubectl", "scale", ref.kind.kind.lower(), ref.name, "-n", ref.namespace, "--replicas=1")
-    return Advice(AdviceKind.SCALE_UP, "Scale it up", shell_command(*words), in_runtime=True)
+    return Advice(AdviceKind.SCALE_UP, "Scale it up", shell_command("kymatui", "unpause", module))
 
 
 EDIT_KYMA: Final = Advice(AdviceKind.EDIT, "Set a channel", "kymatui edit --kyma")

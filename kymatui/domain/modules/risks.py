@@ -25,8 +25,8 @@ from kymatui.domain.kyma.problems import (
     Problem,
     Severity,
     remove_finalizer,
-    remove_skip_label,
     shell_command,
+    unpause,
     with_advice,
 )
 from kymatui.domain.kyma.states import State
@@ -90,7 +90,7 @@ def find_risks(
     if manifest is not None and request.managed:
         risks += _of_policies(request, manifest)
         if manifest.skipped:
-            words, advice = paused_words(manifest), remove_skip_label(manifest.ref)
+            words, advice = paused_words(manifest), unpause(request.name)
             risks.append(ModuleRisk(RiskKind.PAUSED, words, Severity.INFO, advice=advice))
     if is_not_applied(report, manifest, drift, desired, readiness):
         risks.append(not_applied(request.name, desired))
@@ -99,7 +99,7 @@ def find_risks(
         risks.append(_may_not_wait(request.name))
     if not request.managed and is_still_releasing(report, manifest):
         assert manifest is not None
-        risks.append(still_releasing(manifest))
+        risks.append(still_releasing(request.name, manifest))
     return tuple(risks)
 
 
@@ -173,7 +173,7 @@ def is_still_releasing(report: ModuleReport | None, manifest: Manifest | None) -
     return report is not None and report.state == State.UNMANAGED and manifest is not None
 
 
-def still_releasing(manifest: Manifest) -> ModuleRisk:
+def still_releasing(module: str, manifest: Manifest) -> ModuleRisk:
     words = (
         f"The Kyma reports Unmanaged, but {manifest.ref} still exists: lifecycle-manager has not released everything"
     )
@@ -181,7 +181,7 @@ def still_releasing(manifest: Manifest) -> ModuleRisk:
     advice = Advice(AdviceKind.KEEP_ENTRY, text)
     if manifest.skipped:
         paused, actor = f"{text}. The skip label pauses the Manifest; remove it to continue", Actor.YOU
-        advice = remove_skip_label(manifest.ref, paused)
+        advice = unpause(module, paused)
     return ModuleRisk(RiskKind.STILL_RELEASING, words, actor=actor, advice=advice)
 
 

@@ -22,7 +22,7 @@ from kymatui.ui.flows.kyma_edit import OWN, SAME, edit_modules
 from kymatui.ui.flows.module_actions import Flow, open_action_menu, open_link, run_label_command
 from kymatui.ui.flows.object_edit import KYMA, edit_object
 from kymatui.ui.flows.pull import pull
-from kymatui.ui.flows.restart import restart_managers
+from kymatui.ui.flows.restart import restart_managers, unpause
 from kymatui.ui.flows.restore import run_restore_command
 from kymatui.ui.flows.resume import resume_job
 from kymatui.ui.navigation.command_table import ScreenCommand, unknown_name
@@ -90,6 +90,7 @@ def _commands(app: FlowApp) -> Iterator[ScreenCommand]:
         writes=True,
     )
     yield _of_several(app, "restart", "restart the managers of modules", restart_managers)
+    yield _of_several(app, "unpause", "continue modules that are paused or scaled to zero", unpause)
     yield ScreenCommand(
         "restore [NAME|FILE]",
         "restore deleted objects from a backup",

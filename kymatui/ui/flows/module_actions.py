@@ -13,7 +13,7 @@ import asyncio
 import webbrowser
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -21,6 +21,7 @@ from kymatui.actions.edits.restart import can_restart
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import name_or_count
 from kymatui.domain.kyma.module_links import ModuleLink
+from kymatui.domain.kyma.problems import AdviceKind
 from kymatui.domain.kyma_edit.label_edit import LABELS
 from kymatui.domain.kyma_edit.module_edit import EditVerb
 from kymatui.errors import KymatuiError
@@ -29,15 +30,17 @@ from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.flows import manifest, object_edit, restart, restore
 from kymatui.ui.flows.deletion import start_deletion, why_not_installed
 from kymatui.ui.flows.direct_install import adopt, start_install, upgrade, why_not_adoptable, why_not_installable
-from kymatui.ui.flows.flow_app import FlowApp
+from kymatui.ui.flows.flow_app import FlowApp, why_no_plan
 from kymatui.ui.flows.kyma_edit import edit_labels, edit_modules, kyma_edit_action, why_edit_disabled
 from kymatui.ui.flows.pull import pull, why_not_pullable
-from kymatui.ui.navigation.command_table import unknown_name
+from kymatui.ui.navigation.command_table import UnknownCommand, find_command, unknown_name
 from kymatui.ui.presenters.module.module_facts import links_of
 from kymatui.ui.terminal.file_saving import copy_text
-from kymatui.ui.viewmodels.display_text import ChoiceOption, Question
+from kymatui.ui.viewmodels.display_text import ChoiceOption, Question, screen_command
 
 Flow = Coroutine[Any, Any, None]
+_READING: Final = frozenset({"logs", "module"})
+_DESTROYING: Final = frozenset({AdviceKind.DELETE_BLOCKERS, AdviceKind.DELETE_INSTALLATION, AdviceKind.DISABLE})
 _PATIENCE = 1.0  # seconds until the menu opens without the reasons that depend on a cluster's answer
 
 
@@ -142,10 +145,11 @@ async def open_action_menu(app: FlowApp, names: Sequence[str]) -> None:
     """
     asked_on = app.screen
     menu_items: dict[str, MenuItem] = {}
+    advised = list(_advised(app, names))
 
     def read() -> list[MenuItem]:
         menu_items.update((item.id, item) for item in _items(app, names))
-        return list(menu_items.values())
+        return [*advised, *menu_items.values()]
 
     reading = asyncio.ensure_future(app.jobs.in_thread(read))
     await asyncio.wait({reading}, timeout=_PATIENCE)
@@ -155,12 +159,25 @@ async def open_action_menu(app: FlowApp, names: Sequence[str]) -> None:
         app.notify(f"Actions for {title} are ready; press a to open", timeout=5)
         return
     later = None if reading.done() else reading
-    items = await reading if later is None else [menu_items.get(entry.id) or _waiting(entry) for entry in ACTIONS]
+    waiting = (menu_items.get(entry.id) or _waiting(entry) for entry in ACTIONS)
+    items = await reading if later is None else [*advised, *waiting]
     words = ", ".join(names) + "\n" if len(names) > 1 else ""
     chosen = await app.push_screen_wait(MenuScreen(title, items, words + str(app.view.management or ""), later))
     action = next((entry for entry in ACTIONS if entry.id == chosen), None)
     if action is not None:
         await action.start(app, names)
+    elif chosen is not None and app.shown is not None:
+        app.call_later(app.shown.command_line.run, chosen)
+
+
+def _advised(app: FlowApp, names: Sequence[str]) -> Iterator[MenuItem]:
+    """Yield what the reason of one module advises, if the screen can do it; its id is the line of a command."""
+    row = app.catalog.row(names[0]) if app.catalog is not None and len(names) == 1 else None
+    advice = row.reason.advice if row is not None else None
+    line = screen_command(advice.command, names[0]) if advice is not None else ""
+    if advice is not None and line and not isinstance(find_command(app.commands(), line), UnknownCommand):
+        off = "" if line.split()[0] in _READING else why_no_plan(app)
+        yield MenuItem(line, f"{advice.text}…", "", off, destroys=advice.kind in _DESTROYING)
 
 
 def _waiting(action: ModuleAction) -> MenuItem:

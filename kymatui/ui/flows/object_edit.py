@@ -136,7 +136,7 @@ def _in_editor(
 def outdated_edit(app: FlowApp, edit: ObjectEdit) -> str:
     """Return why the plan is outdated: another client changed the object, as far as it is watched."""
     live = next((raw for raw in app.view.kymas if read_ref(raw) == edit.ref), None)
-    live = live if live is not None else app.view.locations.find(edit.ref)
+    live = live if live is not None else app.view.locations.whole(edit.ref)
     if edit.before is None:
         return f"{edit.ref} exists by now" if live is not None else ""
     if live is not None and state_digest(live) != state_digest(edit.before):

@@ -1,26 +1,32 @@
-"""The restart of a module's manager, or of the workload or Pod under the cursor: a plan, and one job."""
+"""The restart of managers, or of the workload or Pod under the cursor, and the end of a pause: a plan, and one job."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
-from kymatui.actions.edits.object_edit import ObjectItem
+from kymatui.actions.batch import Verb
+from kymatui.actions.edits.object_edit import Object, ObjectEdit, ObjectItem
 from kymatui.actions.edits.restart import Restart, Restarting, plan_restarts, require_restart_right, restartable
+from kymatui.actions.edits.unpause import Unpausing, plan_unpause, require_unpause_right
 from kymatui.actions.jobs import JobReport, JobSpec
+from kymatui.domain.gitops import joined_changes
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import name_or_count, with_subject
 from kymatui.domain.logs.log_sources import log_roots
 from kymatui.domain.plans.jobs import module_key
-from kymatui.domain.plans.plan_preview import PlannedChange, Preview, PreviewLine
+from kymatui.domain.plans.plan_preview import PlannedChange, Preview, PreviewLine, git_consents
 from kymatui.domain.rights import role_hint
+from kymatui.engine.jobs.run import Progress
 from kymatui.errors import RefusedError
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
-from kymatui.ui.flows.batch_job import run_batch_job
+from kymatui.ui.flows.batch_job import run_batch_job, with_durations
 from kymatui.ui.flows.flow_app import FlowApp
 from kymatui.ui.flows.job_controller import JobRestart
+from kymatui.ui.flows.object_edit import outdated_edit
+from kymatui.ui.presenters.plans.install_preview import changed_fields
 
 _STEP = "restart and wait for the new Pods"
 _SECONDS: Final = 300.0  # of the wait for the new Pods
@@ -65,35 +71,81 @@ async def _restart(
         return items
 
     items = await app.jobs.in_thread(plan)
-    pending = [item for item in items if item.is_pending]
-    left_out = [*left_out, *(str(item.refusal or f"{item.name}: no changes") for item in items if not item.is_pending)]
-    if not pending:
-        raise RefusedError("; ".join(left_out), unchanged=True)
-    title = f"restart {', '.join(dict.fromkeys(str(item.required_plan.ref) for item in pending))}"
-    lines = (PreviewLine(_mark(item), str(item.required_plan.ref), _consequence(item)) for item in pending)
-    shown = Preview(
-        title,
-        tuple(lines),
-        warnings=tuple(f"not included: {text}" for text in left_out),
-        overview=f"{len(pending)} to restart",
-        question=f"Restart {name_or_count([item.required_plan.ref.name for item in pending], 'workload')}?",
-    )
-    if (await app.push_screen_wait(PlanScreen(shown))).is_yes:
-        names = list(dict.fromkeys(item.name for item in pending))
-
-        def run(report: JobReport) -> str:
-            verb = Restarting(cluster, _SECONDS, report.progress)
-            return run_batch_job(
-                pending, verb, report, lambda item: f"{item.required_plan.ref} restarted", lambda _: _STEP
-            )
-
-        keeps = frozenset(map(module_key, names))
-        app.jobs.start(JobSpec(title, run, ", ".join(names), keeps, (_STEP,)), again)
-
-
-def _mark(item: ObjectItem) -> PlannedChange:
-    return PlannedChange.DELETE if item.required_plan.verb == "delete" else PlannedChange.CHANGE
+    verb = partial(Restarting, cluster, _SECONDS)
+    await run_object_plan(app, items, "restart", verb, again, left_out=left_out, note=_consequence, step=_STEP)
 
 
 def _consequence(item: ObjectItem) -> str:
     return item.plan.consequence if isinstance(item.plan, Restart) else ""
+
+
+async def run_object_plan(
+    app: FlowApp,
+    items: Sequence[ObjectItem],
+    word: str,
+    verb: Callable[[Callable[[Progress], None]], Verb[ObjectEdit, Object]],
+    again: JobRestart,
+    *,
+    left_out: Sequence[str] = (),
+    note: Callable[[ObjectItem], str] = lambda item: "",
+    step: str = "write the objects",
+) -> None:
+    """Display planned edits of objects, and run them in one job once they are accepted.
+
+    word   the verb of the title and of the result, with `ed` at its end: "restart"
+    note   what an edit does, in one line
+    """
+    pending = [item for item in items if item.is_pending]
+    left_out = [*left_out, *(str(item.refusal or f"{item.name}: no changes") for item in items if not item.is_pending)]
+    if not pending:
+        raise RefusedError("; ".join(left_out), unchanged=True)
+    edits = [item.required_plan for item in pending]
+    title, changes = f"{word} {', '.join(dict.fromkeys(str(edit.ref) for edit in edits))}", joined_changes(edits)
+    preview = Preview(
+        title,
+        tuple(_line(item, note(item)) for item in pending),
+        warnings=tuple(f"not included: {text}" for text in left_out),
+        consents=tuple(git_consents(changes)),
+        overview=f"{len(pending)} to {word}",
+        question=f"{word.capitalize()} {name_or_count([edit.ref.name for edit in edits], 'object')}?",
+    )
+    plan = PlanScreen(
+        await with_durations(app, preview, changes),
+        lambda: "; ".join(filter(None, (outdated_edit(app, edit) for edit in edits))),
+    )
+    if not (await app.push_screen_wait(plan)).is_yes:
+        return
+    names = list(dict.fromkeys(item.name for item in pending))
+
+    def run(report: JobReport) -> str:
+        done = partial(_done, f"{word.removesuffix('e')}ed")
+        return run_batch_job(pending, verb(report.progress), report, done, lambda _: step)
+
+    app.jobs.start(JobSpec(title, run, ", ".join(names), frozenset(map(module_key, names)), (step,)), again)
+
+
+def _done(word: str, item: ObjectItem) -> str:
+    return f"{item.required_plan.ref} {word}"
+
+
+def _line(item: ObjectItem, note: str) -> PreviewLine:
+    edit = item.required_plan
+    mark = PlannedChange.DELETE if edit.verb == "delete" else PlannedChange.CHANGE
+    return PreviewLine(mark, str(edit.ref), note, () if note else tuple(changed_fields(edit.changes)))
+
+
+async def unpause(app: FlowApp, names: Sequence[str]) -> None:
+    """Run the flow from the plan to the job for what pauses modules."""
+    session, catalog = app.writing_session, app.catalog
+
+    def plan() -> list[ObjectItem]:
+        rows = [row for name in names if catalog is not None and (row := catalog.row(name)) is not None]
+        items = [item for row in rows for item in plan_unpause(session, row)]
+        for item in items:
+            require_unpause_right(session, item.required_plan.ref, role_hint("unpause", item.name))
+        return items
+
+    items = await app.jobs.in_thread(plan)
+    left_out = [with_subject(name, "not paused") for name in names if name not in {item.name for item in items}]
+    again = partial(unpause, app, names)
+    await run_object_plan(app, items, "unpause", lambda _: Unpausing(session), again, left_out=left_out)

@@ -18,6 +18,7 @@ from kymatui.ui.panes.table_pane import TablePane, sort_keys, view_keys
 from kymatui.ui.presenters.catalog.catalog_views import ALL_MODULES, CatalogView, catalog_views, columns_of
 from kymatui.ui.presenters.catalog.table_notices import table_notice
 from kymatui.ui.terminal.plain_widgets import with_tone
+from kymatui.ui.viewmodels.display_text import as_screen_commands
 from kymatui.ui.viewmodels.row_list import Row
 from kymatui.ui.viewmodels.sorting import SortOrder
 from kymatui.ui.widgets.live_table import LiveTable
@@ -164,7 +165,10 @@ class CatalogPane(ScreenPart, TablePane):
 
         reason = explain_row(module)
         signature = self._signatures(catalog).get(module.name) if catalog is not None else None
-        parts = [Content.styled(f"{sanitize(module.name)}  ", "bold"), with_tone(reason.text, reason.tone)]
+        parts = [
+            Content.styled(f"{sanitize(module.name)}  ", "bold"),
+            with_tone(as_screen_commands(reason.text), reason.tone),
+        ]
         if reason.actor:
             parts.append(Content.styled(f"   {reason.actor}", "bold $text-accent"))
         if signature is not None and signature.why:

@@ -39,7 +39,7 @@ from kymatui.ui.presenters.catalog.change_rows import (
 )
 from kymatui.ui.presenters.module import module_facts
 from kymatui.ui.terminal.plain_widgets import Horizontal, Static, with_tone
-from kymatui.ui.viewmodels.display_text import Fact
+from kymatui.ui.viewmodels.display_text import Fact, as_screen_commands
 from kymatui.ui.viewmodels.row_list import Row as Line
 from kymatui.ui.viewmodels.sorting import SortOrder
 from kymatui.ui.widgets.document import Document, TextScroll
@@ -102,7 +102,7 @@ class OverviewPane(Pane):
         if (reason, gone) == self._said:
             return
         self._said = reason, gone
-        parts = [with_tone(reason.text, reason.tone, bold=True)]
+        parts = [with_tone(as_screen_commands(reason.text), reason.tone, bold=True)]
         if reason.actor:
             parts.append(Content.styled(f"   {reason.actor}", "bold $text-accent"))
         if gone:

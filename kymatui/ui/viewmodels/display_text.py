@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import re
+import shlex
 import time
+from itertools import takewhile
 from pathlib import Path
 
 from msgspec import Struct
 from rich.cells import cell_len, set_cell_size
 
-__all__ = ["as_screen_commands", "clip", "clock_time", "fit_to_width", "moment", "shorten_path", "wrap_text"]
+__all__ = [
+    "as_screen_commands",
+    "clip",
+    "clock_time",
+    "fit_to_width",
+    "moment",
+    "screen_command",
+    "shorten_path",
+    "wrap_text",
+]
 
 _DAY = 86400.0
-_SAME_ON_SCREEN = "adopt|disable|enable|install|logs|manage|manifest|pull|restore|resume|unmanage"
+_SAME_ON_SCREEN = "adopt|disable|enable|install|logs|manage|manifest|pull|restart|restore|resume|unmanage|unpause"
 _COMMAND = re.compile(rf"`kymatui (({_SAME_ON_SCREEN})( [^`\s-][^`\s]*)*)`")
 
 
@@ -48,6 +59,21 @@ def fit_to_width(text: str, width: int, *, right: bool = False) -> str:
 def as_screen_commands(text: str) -> str:
     """Replace commands that the screen has by their screen form: `kymatui adopt keda` is `:adopt keda`."""
     return _COMMAND.sub(r"`:\1`", text)
+
+
+def screen_command(command: str, module: str) -> str:
+    """Return the screen's line for a printed `kymatui …` about a module, "" for a command of another program."""
+    words = shlex.split(command)
+    if words[:1] != ["kymatui"]:
+        return ""
+    _, verb, *rest = words
+    names = list(takewhile(lambda word: not word.startswith("-"), rest))
+    if verb == "finalizers":  # the stepper lists and removes them
+        return f"delete {module}"
+    if verb == "label" and names:
+        name, _, value = names[0].partition("=")
+        return f"label {name} {'on' if value == 'true' else 'off'}"
+    return " ".join((verb, *(names or (["kyma"] if "--kyma" in rest else []))))
 
 
 def shorten_path(path: str | Path) -> str:
