@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
+from kymatui.domain.audit import template_rules
 from kymatui.domain.audit.findings import AuditFinding
 from kymatui.domain.audit.ignores import IgnoreEntry, read_ignores
 from kymatui.domain.audit.report import RULES, AuditReport, audit, find_rule
 from kymatui.domain.kyma.problems import Severity
+from kymatui.domain.snapshot.cluster_index import ClusterIndex, index_cluster
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
 from kymatui.errors import ConfigurationError
 from tests.domain.builders import (
@@ -240,6 +242,18 @@ def test_a_beta_module_is_a_finding_only_where_it_is_installed() -> None:
     assert "module.beta" not in rules(**offered)
     (finding,) = [one for one in found(release_metas=[BETA]) if one.rule.id == "module.beta"]
     assert (finding.module, finding.message) == ("mod", "mod 1.3.1 is a beta module")
+
+
+def test_the_cluster_is_indexed_once_for_all_templates(monkeypatch: pytest.MonkeyPatch) -> None:
+    indexed = []
+
+    def count(case: Snapshot) -> ClusterIndex:
+        indexed.append(case)
+        return index_cluster(case)
+
+    monkeypatch.setattr(template_rules, "index_cluster", count)
+    audit(cluster(templates=[template(f"mod-{number}", "1.3.1") for number in range(9)]), NOW)
+    assert len(indexed) == 1
 
 
 def control_plane(*names: str, **more: Any) -> list[AuditFinding]:

@@ -112,12 +112,13 @@ RULES = (
 
 
 def check(case: AuditInput) -> Iterator[AuditFinding]:
+    templates = index_cluster(case.snapshot).templates
     for raw in case.snapshot.templates:
         template = read_template(raw)
         if isinstance(template, MalformedObject):
             yield AuditFinding(MALFORMED, template.reason, "", str(template.ref), actor=Actor.CATALOG)
         else:
-            yield from _template(template, index_cluster(case.snapshot).templates)
+            yield from _template(template, templates)
     for raw in case.snapshot.release_metas:
         meta = template_index.read_release_meta(raw)
         if isinstance(meta, MalformedObject):
@@ -125,15 +126,14 @@ def check(case: AuditInput) -> Iterator[AuditFinding]:
             continue
         for flaw in template_index.release_meta_violations(meta):
             yield AuditFinding(SCHEMA, str(flaw), meta.module, str(read_ref(raw)), flaw.path, actor=Actor.CATALOG)
-    yield from _missing(case)
+    yield from _missing(case, templates)
     yield from _readings(case)
 
 
-def _missing(case: AuditInput) -> Iterator[AuditFinding]:
+def _missing(case: AuditInput, templates: TemplateIndex) -> Iterator[AuditFinding]:
     """Yield the versions of release metas that no template has, where all templates are listed."""
     if case.catalog.templates_unknown is not None:
         return
-    templates = index_cluster(case.snapshot).templates
     for meta in templates.metas:
         for channel, version in missing_versions(templates, meta):
             where = f"channel {channel}" if channel else "mandatory"
