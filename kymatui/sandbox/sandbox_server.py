@@ -53,6 +53,7 @@ class SandboxCluster(Struct):
     _server: ApiServer | None = None
     _carrier: HttpServer | None = None
     _controllers: ControllerManager | None = None
+    _port: int = 0
 
     async def start(self, port: int = 0) -> None:
         """Listen and run the controllers; port 0 picks a free one. Raise OSError if the port is in use."""
@@ -73,7 +74,7 @@ class SandboxCluster(Struct):
             server.requests.noting(server.api.handle), server.faults, tls=server_context(self.certificate)
         )
         await carrier.start(ADDRESS, port)
-        self._carrier = carrier
+        self._carrier, self._port = carrier, carrier.port
         return carrier.port
 
     def _build(self, clock: SandboxClock) -> ApiServer:
@@ -83,6 +84,7 @@ class SandboxCluster(Struct):
         return self._server
 
     def _begin(self, server: ApiServer, port: int) -> None:
+        self._port = port
         server.bootstrap(port)
         self._controllers = ControllerManager(
             server.client,
@@ -113,9 +115,10 @@ class SandboxCluster(Struct):
 
     @property
     def endpoint(self) -> ServerEndpoint:
-        if self._carrier is None:
+        """Return the address; before `listen`, the one that `begin` advertises."""
+        if not self._port:
             raise RuntimeError(f"cluster {self.name} is not started")
-        url = f"https://{ADDRESS}:{self._carrier.port}"
+        url = f"https://{ADDRESS}:{self._port}"
         return ServerEndpoint(self.name, url, self.certificate.authority, self.admin_token)
 
 
@@ -295,7 +298,7 @@ async def start_servers(options: SandboxOptions) -> AsyncIterator[RunningServers
             clusters.append(cluster)
         await registry.start()
         if not options.empty:
-            world = _populate(clusters, registry, options)
+            world = populate_clusters(clusters, registry, options.fleet, overseen=options.overseen)
         yield RunningServers(clusters, registry, world)
     finally:
         if world is not None:
@@ -304,17 +307,18 @@ async def start_servers(options: SandboxOptions) -> AsyncIterator[RunningServers
         await registry.stop()
 
 
-def _populate(clusters: Sequence[SandboxCluster], registry: SandboxRegistry, options: SandboxOptions) -> SampleWorld:
+def populate_clusters(
+    clusters: Sequence[SandboxCluster], registry: SandboxRegistry, fleet: int | None, *, overseen: bool = False
+) -> SampleWorld:
     """Create the sample world: the first cluster is the control plane, the others are its runtimes."""
     control, *runtimes = clusters
-    fleet = options.fleet
     if not runtimes and fleet is None:
         return populate(control.controllers, registry)
     runtime_clusters = {
         cluster.name: RuntimeCluster(cluster.controllers, kubeconfig_text([cluster.endpoint])) for cluster in runtimes
     }
     others = 12 if fleet is None else max(0, fleet - len(runtime_clusters))
-    return populate_remote(control.controllers, runtime_clusters, registry, others=others, overseen=options.overseen)
+    return populate_remote(control.controllers, runtime_clusters, registry, others=others, overseen=overseen)
 
 
 async def _start(cluster: SandboxCluster, port: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
 import gc
 import logging
@@ -21,17 +22,18 @@ from kymatui.sandbox.sandbox_server import (
     SandboxCluster,
     SandboxOptions,
     kubeconfig_text,
+    populate_clusters,
     prepare,
     start_servers,
+    stop_all,
     wait_until_at_rest,
     write_private,
 )
-from kymatui.sandbox.world.story.world_population import SampleWorld, populate
 from tests.sandboxes.forking import fork
 from tests.sandboxes.resting import RestingClock
 
 VIEWER_TOKEN = "viewer"
-_PORT = 6443  # of a control plane that has no address yet
+_PORT = 6443  # of the first cluster before it has an address
 
 
 def warm() -> None:
@@ -81,17 +83,18 @@ async def _answer(
 
 
 class TellingTemplate:
-    """The sample world on one cluster `kcp`, at rest. Its registry is common to all copies, for nobody pushes to it."""
+    """The sample world on some clusters, at rest. Its registry is common to all copies, for nobody pushes to it."""
 
-    def __init__(self) -> None:
+    def __init__(self, clusters: Sequence[str], fleet: int | None) -> None:
         gc.set_threshold(*GC_THRESHOLDS)
         self._clock = RestingClock()
-        self._cluster = SandboxCluster("kcp", make_serving_certificate(), standard_semantics, VIEWER_TOKEN)
+        certificate = make_serving_certificate()
+        self._clusters = [SandboxCluster(name, certificate, standard_semantics, VIEWER_TOKEN) for name in clusters]
         with socket.socket() as listening:
             listening.bind(("127.0.0.1", 0))
             listening.listen(128)
             self._registry = SandboxRegistry(port=listening.getsockname()[1])
-            asyncio.run(self._tell())
+            asyncio.run(self._tell(fleet))
             gc.collect()
             gc.freeze()
             self._serving = fork(lambda: asyncio.run(_serve_registry(self._registry, listening)))
@@ -103,17 +106,34 @@ class TellingTemplate:
     def close(self) -> None:
         os.kill(self._serving, signal.SIGTERM)
 
-    async def _tell(self) -> None:
+    async def _tell(self, fleet: int | None) -> None:
         async with self._living():
-            self._cluster.begin(self._clock, _PORT)
-            world: SampleWorld = populate(self._cluster.controllers, self._registry)
-            await wait_until_at_rest(world)
+            for number, cluster in enumerate(self._clusters):
+                cluster.begin(self._clock, _PORT + number)
+            await wait_until_at_rest(populate_clusters(self._clusters, self._registry, fleet))
 
     async def _serve(self, kubeconfig: Path, connection: socket.socket) -> None:
         async with self._living():
-            await self._cluster.listen()
-            await _answer(kubeconfig, [self._cluster], self._registry, connection)
-            await self._cluster.stop()
+            told = [cluster.endpoint.url for cluster in self._clusters]
+            for cluster in self._clusters:
+                await cluster.listen()
+            self._move(told)
+            await _answer(kubeconfig, self._clusters, self._registry, connection)
+            await stop_all(self._clusters)
+
+    def _move(self, told: Sequence[str]) -> None:
+        """Give the access Secrets of the control plane the addresses of this copy."""
+        client = self._clusters[0].server.client
+        for secret in client.list("secrets") if told[1:] else ():
+            for key, value in secret.get("data", {}).items():
+                before = base64.b64decode(value).decode(errors="replace")
+                moved = before
+                for url, cluster in zip(told, self._clusters, strict=True):
+                    moved = moved.replace(url, cluster.endpoint.url)
+                if moved != before:
+                    data = {key: base64.b64encode(moved.encode()).decode()}
+                    meta = secret["metadata"]
+                    client.patch("secrets", meta["name"], {"data": data}, namespace=meta["namespace"])
 
     @contextlib.asynccontextmanager
     async def _living(self) -> AsyncIterator[None]:

@@ -34,7 +34,7 @@ class ReadySandbox:
 @contextlib.contextmanager
 def told_sandbox() -> Iterator[ReadySandbox]:
     """The sample world at rest, on one cluster `kcp`; its viewer's token is "viewer"."""
-    with _started(("kcp",), told=True, viewer_token="viewer") as found:
+    with _started(("kcp",), empty=False, settled=True, fleet=None, viewer_token="viewer") as found:
         yield found
 
 
@@ -42,20 +42,14 @@ def told_sandbox() -> Iterator[ReadySandbox]:
 def ready_sandbox(
     *clusters: str, empty: bool = True, settled: bool = False, fleet: int | None = None, viewer_token: str = ""
 ) -> Iterator[ReadySandbox]:
-    """What `start_sandbox` starts."""
+    """What `start_sandbox` starts; of worlds at rest that were told once for all, with the viewer's token "viewer"."""
     with _started(clusters or ("kcp",), empty=empty, settled=settled, fleet=fleet, viewer_token=viewer_token) as found:
         yield found
 
 
 @contextlib.contextmanager
 def _started(
-    clusters: Sequence[str],
-    *,
-    told: bool = False,
-    empty: bool = False,
-    settled: bool = True,
-    fleet: int | None = None,
-    viewer_token: str,
+    clusters: Sequence[str], *, empty: bool, settled: bool, fleet: int | None, viewer_token: str
 ) -> Iterator[ReadySandbox]:
     if ADDRESS not in os.environ:
         with start_sandbox(
@@ -68,7 +62,6 @@ def _started(
         asked = {
             "kubeconfig": str(kubeconfig),
             "clusters": list(clusters),
-            "told": told,
             "empty": empty,
             "settled": settled,
             "fleet": fleet,

@@ -23,7 +23,7 @@ Asked = dict[str, Any]
 
 def main(path: str) -> None:
     """Serves until standard input ends. Nothing heavy is imported before the first sandbox is asked for."""
-    told: socket.socket | None = None
+    telling: dict[str, socket.socket] = {}
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(path)
         listener.listen(16)
@@ -33,16 +33,17 @@ def main(path: str) -> None:
             with connection:
                 asked: Asked = json.loads(connection.makefile("rb").readline())
                 _warm()
-                if not asked["told"]:
+                if asked["empty"] or not asked["settled"]:
                     fork(partial(_fresh, asked, connection))
                     continue
-                if told is None:
-                    told, ours = socket.socketpair()
-                    fork(partial(_told, ours, (listener, told)))
+                world = json.dumps([asked["clusters"], asked["fleet"]])
+                if world not in telling:
+                    telling[world], ours = socket.socketpair()
+                    fork(partial(_told, asked, ours, (listener, connection, *telling.values())))
                     ours.close()
-                socket.send_fds(told, [json.dumps(asked).encode()], [connection.fileno()])
+                socket.send_fds(telling[world], [json.dumps(asked).encode()], [connection.fileno()])
             reap()
-    if told is not None:
+    for told in telling.values():
         told.close()
     end_all()
 
@@ -60,13 +61,12 @@ def _fresh(asked: Asked, connection: socket.socket) -> None:
     serve_fresh(asked, connection)
 
 
-def _told(requests: socket.socket, inherited: tuple[socket.socket | None, ...]) -> None:
+def _told(first: Asked, requests: socket.socket, inherited: tuple[socket.socket, ...]) -> None:
     for one in inherited:
-        if one is not None:
-            one.close()
+        one.close()
     from tests.sandboxes.copies import TellingTemplate
 
-    template = TellingTemplate()
+    template = TellingTemplate(first["clusters"], first["fleet"])
     while True:
         data, descriptors, _, _ = socket.recv_fds(requests, 65_536, 1)
         if not data:

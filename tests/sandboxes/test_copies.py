@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import contextlib
+from pathlib import Path
 
 import pytest
+import yaml
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.sessions.cluster.cluster_access import open_cluster
 from kymatui.sessions.cluster.session_options import SessionOptions
 from tests.sandboxes.resting import RestingClock
-from tests.sandboxes.starting import told_sandbox
+from tests.sandboxes.starting import ready_sandbox, told_sandbox
 
 KYMA = GroupVersionKind("operator.kyma-project.io", "v1beta2", "Kyma")
 
@@ -31,6 +35,27 @@ def test_what_happens_in_one_copy_of_the_world_happens_in_no_other() -> None:
         assert changed["metadata"]["labels"]["told"] == "here"
         assert after["metadata"]["labels"] == before["metadata"]["labels"]
     assert not one.kubeconfig.exists()
+
+
+def test_each_copy_of_two_clusters_has_its_own_addresses_in_its_access_secrets() -> None:
+    ref = ObjectRef(GroupVersionKind("", "v1", "Secret"), "kcp-system", "kubeconfig-skr")
+    with contextlib.ExitStack() as running:
+        addresses = []
+        for _ in range(2):
+            copy = running.enter_context(ready_sandbox("kcp", "skr", empty=False, settled=True))
+            secret = open_cluster(SessionOptions(str(copy.kubeconfig), "kcp")).get(ref)
+            assert secret is not None
+            copy.kubeconfig.with_name("access").write_bytes(base64.b64decode(secret["data"]["config"]))
+            through_secret = SessionOptions(str(copy.kubeconfig.with_name("access")))
+            assert open_cluster(through_secret).get(ObjectRef(KYMA, "kyma-system", "default")) is not None
+            addresses.append([server_of(copy.kubeconfig, "skr"), server_of(copy.kubeconfig.with_name("access"), "skr")])
+        assert all(own == in_secret for own, in_secret in addresses)
+        assert addresses[0] != addresses[1]
+
+
+def server_of(kubeconfig: Path, name: str) -> str:
+    clusters = {one["name"]: one["cluster"] for one in yaml.safe_load(kubeconfig.read_text())["clusters"]}
+    return str(clusters[name]["server"])
 
 
 def test_a_clock_that_rests_goes_on_in_another_loop_where_it_stopped() -> None:
