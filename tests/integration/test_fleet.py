@@ -29,7 +29,7 @@ from kymatui.sandbox.world.story.sample_fleet import WRONG, access_secret, wrong
 from kymatui.sessions.cluster.session_options import RemoteOptions, SessionOptions
 from kymatui.sessions.control_plane.remote_session import RemoteSession
 from kymatui.sessions.control_plane.runtime_connector import CONNECT_SECONDS
-from kymatui.sessions.control_plane.runtime_session import RuntimeSession
+from kymatui.sessions.control_plane.runtime_session import ControlSide, RuntimeSession
 from kymatui.sessions.reports.fleet_audit import AuditProgress, audit_fleet
 from kymatui.ui.connection.fleet_view import MOST_RUNTIMES, RuntimeViews
 from kymatui.ui.connection.mailbox import Mailbox
@@ -139,7 +139,7 @@ class Looked:
         return self.session.snapshot().feeds[RUNTIME_FEED].message
 
     def comes_to_be(self, state: FeedState, words: str = "") -> None:
-        eventually(lambda: self.state is state and words in self.said, f"{state} {words}", timeout=30)
+        eventually(lambda: self.state is state and words in self.said, f"{state} {words}")
 
     @property
     def server(self) -> str:
@@ -233,16 +233,14 @@ def test_a_runtimes_screens_go_by_lifecycle_managers_own_policy(fleet: Fleet, lo
     fleet.control.put({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"policy.json": policy}})
     fleet.control.put({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec})
     session = look("r44").session
-    eventually(lambda: session.pair().rules.windows is not None, "the policy is known", timeout=30)
+    eventually(lambda: session.pair().rules.windows is not None, "the policy is known")
     assert session.pair().rules.restricted == {"inner"}
     assert session.snapshot().rules == session.pair().rules, "the catalog goes by it, too"
     assert session.notes == (f"maintenance window policy: ConfigMap {CONTROL}/klm",)
     fleet.control.remove("deployments.apps", "klm", CONTROL)
     session.retry()
     eventually(
-        lambda: "neither lifecycle-manager nor kymatui's operator" in "".join(session.notes),
-        "it is asked again",
-        timeout=30,
+        lambda: "neither lifecycle-manager nor kymatui's operator" in "".join(session.notes), "it is asked again"
     )
     assert session.pair().rules.windows is None
 
@@ -269,13 +267,13 @@ def test_of_fifty_that_were_looked_at_eight_are_kept(fleet: Fleet, remote: Remot
 
     for name in NAMES:
         views.of((CONTROL, name), Source())
-        eventually(lambda: bool(opened) and opened[-1].inner is not None, f"{name} is connected", timeout=30)
-        eventually(lambda: count() <= MOST_RUNTIMES + 1, f"an earlier runtime is closed for {name}", timeout=30)
+        eventually(lambda: bool(opened) and opened[-1].inner is not None, f"{name} is connected")
+        eventually(lambda: count() <= MOST_RUNTIMES + 1, f"an earlier runtime is closed for {name}")
     assert len(opened) == len(NAMES)
-    eventually(lambda: sum(one.inner is not None for one in opened) == MOST_RUNTIMES, "eight are left", timeout=30)
+    eventually(lambda: sum(one.inner is not None for one in opened) == MOST_RUNTIMES, "eight are left")
     assert opened[0].inner is not None, "a job is at work there"
     views.close()
-    eventually(lambda: all(one.inner is None for one in opened), "all are let go of", timeout=30)
+    eventually(lambda: all(one.inner is None for one in opened), "all are let go of")
 
 
 @pytest.mark.parametrize("how", WRONG)
@@ -307,10 +305,26 @@ def test_another_secret_leads_to_another_server_and_none_to_nowhere(fleet: Fleet
     runtime.comes_to_be(FeedState.LIVE)
     assert runtime.server == fleet.server_of("r31")
     fleet.control.put(access_secret("r31", fleet.kubeconfig_of("r32")))  # of the same name: it is changed
-    eventually(lambda: runtime.server == fleet.server_of("r32"), "the new server is asked", timeout=30)
+    eventually(lambda: runtime.server == fleet.server_of("r32"), "the new server is asked")
     fleet.shut_out("r31")
     runtime.comes_to_be(FeedState.FAILED, "access secret not found")
     assert runtime.server == ""
+
+
+def test_a_secret_that_changes_before_it_is_followed_leads_to_another_server(
+    fleet: Fleet, look: Callable[..., Looked], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_changed, follow = threading.Event(), ControlSide.follow
+
+    def follow_later(side: ControlSide) -> None:
+        threading.Thread(target=lambda: is_changed.wait(60) and follow(side), daemon=True).start()
+
+    monkeypatch.setattr(ControlSide, "follow", follow_later)
+    runtime = look("r45")
+    runtime.comes_to_be(FeedState.LIVE)
+    fleet.control.put(access_secret("r45", fleet.kubeconfig_of("r46")))
+    is_changed.set()
+    eventually(lambda: runtime.server == fleet.server_of("r46"), "the new server is asked")
 
 
 def test_one_that_hangs_is_given_up_and_holds_nobody_up(fleet: Fleet, look: Callable[..., Looked]) -> None:
@@ -426,9 +440,9 @@ def test_one_that_vanishes_is_stale_and_comes_back_by_itself(fleet: Fleet, look:
 
     assert states() == {FeedState.LIVE}
     door.shut()
-    eventually(lambda: states() == {FeedState.STALE}, "what is seen is of the past", timeout=30)
+    eventually(lambda: states() == {FeedState.STALE}, "what is seen is of the past")
     door.reopen()
-    eventually(lambda: states() == {FeedState.LIVE}, "it is live again", timeout=30)
+    eventually(lambda: states() == {FeedState.LIVE}, "it is live again")
     door.close()
 
 
@@ -445,10 +459,8 @@ def test_a_cluster_named_by_hand_must_be_the_runtimes_own(fleet: Fleet) -> None:
             session.start(lambda: None)
         Looked(right).comes_to_be(FeedState.LIVE)
         # what is edited is the runtime's own Kyma, what is shown is the control plane's
-        eventually(lambda: _names(right.snapshot().kymas) == ["r38"], "the control plane's Kyma is shown", timeout=30)
-        eventually(
-            lambda: bool(right.snapshot()) and _names(right.kymas) == ["default"], "the own is known", timeout=30
-        )
+        eventually(lambda: _names(right.snapshot().kymas) == ["r38"], "the control plane's Kyma is shown")
+        eventually(lambda: bool(right.snapshot()) and _names(right.kymas) == ["default"], "the own is known")
         Looked(wrong).comes_to_be(FeedState.FAILED, f"is the runtime of {CONTROL}/r38, not of {CONTROL}/r39")
     finally:
         for session in (right, wrong):
@@ -466,7 +478,7 @@ def test_both_sides_are_one_catalog(fleet: Fleet, look: Callable[..., Looked]) -
     fleet.control.put(manifest)
     runtime = look("r43")
     runtime.comes_to_be(FeedState.LIVE)
-    eventually(lambda: bool(runtime.session.snapshot().manifests), "its Manifest is seen", timeout=30)
+    eventually(lambda: bool(runtime.session.snapshot().manifests), "its Manifest is seen")
     row = build_catalog(runtime.session.snapshot(), time.time()).row("warden")
     assert row is not None
     assert (row.mandatory, row.manifest and row.manifest.name) == (True, "r43-warden-1")

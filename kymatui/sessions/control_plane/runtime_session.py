@@ -277,7 +277,7 @@ class RuntimeSession:
         now = self._control.secrets
         if now is not None and now != self._secrets:
             first, self._secrets = self._secrets is None, now
-            if not first and now != self._connector.secrets_read:
+            if now != (read := self._connector.secrets_read) and not (first and read is None):
                 self._outdated = True
                 self._connector.cancel()
                 self._again.set()
