@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import shlex
 import sys
@@ -13,12 +14,16 @@ import pytest
 from kymatui.actions.edits.object_edit import editable_fields, plan_object
 from kymatui.adapters.files.object_editor import editor_command
 from kymatui.cli.main import main
+from kymatui.cli.options.git_review import GitReview
+from kymatui.domain.gitops import GitChange, GitSource, GitTool
+from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import Cluster, PatchKind, Write
 from kymatui.errors import ConfigurationError, ConflictError
 from kymatui.sessions.cluster.cluster_access import open_cluster
 from kymatui.sessions.cluster.session_options import SessionOptions
 from tests.cli.intruding import until
+from tests.engine import objects as make
 
 SERVERLESS = ObjectRef(GroupVersionKind("operator.kyma-project.io", "v1alpha1", "Serverless"), "kyma-system", "default")
 KYMA = ObjectRef(GroupVersionKind("operator.kyma-project.io", "v1beta2", "Kyma"), "kyma-system", "default")
@@ -118,6 +123,26 @@ def test_what_is_rewritten_is_a_plan_and_then_written(edit: Editing, cluster: Cl
     assert (status, found["outcome"], found["object"]["name"]) == (0, "done", "default")
     assert [(one["before"], one["after"]) for one in found["changes"]] == [("blue", "grey")]
     assert kept(tmp_path) == []
+
+
+def test_a_batch_says_of_an_object_and_a_release_how_long_the_release_lasts(cluster: Cluster) -> None:
+    """Flux upgrades a release that another changed at its interval, and applies all of its objects then."""
+    group = "helm.toolkit.fluxcd.io"
+    definition = make.definition(group, "HelmRelease")
+    cluster.create(definition)
+    until(lambda: bool(cluster.kinds(group, "HelmRelease")))
+    cluster.create(make.custom(group, "HelmRelease", "apps", "kyma-system", interval="10m"))
+    source = GitSource(GitTool.HELM_RELEASE, "kyma-system", "apps")
+    review = GitReview(argparse.Namespace(override_gitops=True), lambda: cluster)
+    try:
+        review.refusal("first", (GitChange(source, SERVERLESS),))
+        earlier = review.notices()
+        review.refusal("second", (GitChange(source, SERVERLESS, release=True),))
+    finally:
+        cluster.delete(read_ref(definition))
+    assert earlier == (f"this lasts until its next upgrade ({source})",)
+    (notice,) = review.notices()
+    assert notice.startswith("this lasts for at most 10m, its interval; ")
 
 
 def test_an_edit_of_what_git_applies_is_warned_of(edit: Editing, cluster: Cluster) -> None:

@@ -23,13 +23,17 @@ class GitReview:
         self._overrides, self._written = getattr(args, "override_gitops", False), written
         self.changes: list[tuple[str, GitChange]] = []
         """Each change with the name of its item: a module, or a runtime."""
+        self._asked: set[tuple[GitSource, bool]] = set()
         self._durations: dict[GitSource, str] = {}
 
     def refusal(self, name: str, changes: GitChanges) -> RefusedError | None:
         """Return why an item is refused, None where nothing of it comes from Git, or a person overrides it."""
         self.changes += ((name, change) for change in changes)
-        if new := [change for change in changes if change.source not in self._durations]:
-            self._durations |= read_durations(new, self._written() if self._written is not None else None)
+        if new := {(change.source, change.release) for change in changes} - self._asked:
+            self._asked |= new
+            named = {source for source, _ in new}  # with what earlier items change: a release decides for its objects
+            all_changes = (change for _, change in self.changes if change.source in named)
+            self._durations |= read_durations(all_changes, self._written() if self._written is not None else None)
         if self._overrides or not changes:
             return None
         (until, *more) = dict.fromkeys(self._durations[change.source] for change in changes)
