@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kymatui.domain.kubernetes.object_meta import read_ref
-from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectKey, ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.ownership import LABEL_PART_OF
 from kymatui.engine.cluster.concurrency import run_for_each
@@ -297,7 +297,7 @@ def restore(
     stays = frozenset(step.ref for step in plan if step.fate is RestoreVerdict.THERE)
     restored: list[ObjectRef] = []
     existing: list[ObjectRef] = []
-    failed: list[tuple[ObjectRef, str]] = []
+    failed: list[tuple[ObjectRef, str]] = run.failed
     lost_kinds: set[GroupVersionKind] = set()
     freed, owners = detach_owners(objects)
     for wave in owners.first(install_waves(freed)):
@@ -339,6 +339,14 @@ def was_installed_here(objects: Sequence[Object]) -> bool:
     return any(LABEL_PART_OF in some for some in labels)
 
 
+def _needed(ref: ObjectRef, body: Object) -> set[ObjectKey]:
+    """Return what has to exist before an object: its namespace, and the role that it binds."""
+    role = body.get("roleRef") or {}
+    kind = replace(ref.kind, kind=str(role.get("kind") or ""))
+    namespace = ref.namespace if kind.kind == "Role" else ""
+    return {ObjectRef(NAMESPACE, "", ref.namespace).key, ObjectRef(kind, namespace, str(role.get("name") or "")).key}
+
+
 class _Run(Struct):
     cluster: Cluster
     stop: threading.Event
@@ -346,6 +354,7 @@ class _Run(Struct):
     wait: Callable[[str], None]
     yours: frozenset[ObjectRef]
     yours_until: float
+    failed: list[tuple[ObjectRef, str]] = field(default_factory=list)
     told: set[ObjectRef] = field(default_factory=set)
 
     def stays(self, ref: ObjectRef) -> bool:
@@ -366,6 +375,8 @@ class _Run(Struct):
                 self._patient(ref, ConflictError(f"{ref}: {_GOING}", hint="restore again after it is deleted"))
             except (NotFoundError, ForbiddenError) as error:
                 if isinstance(error, ForbiddenError) and _LEAVING not in str(error):
+                    raise
+                if not _needed(ref, body).isdisjoint(failed.key for failed, _ in self.failed):
                     raise
                 self._patient(ref, error)
                 self.cluster.forget_kinds()

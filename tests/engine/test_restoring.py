@@ -24,7 +24,7 @@ from kymatui.engine.deletion.deletion_state import DeletionState, ManagedBy
 from kymatui.engine.inventory.managed_resources import ManagedObject, ManagedObjects
 from kymatui.errors import ConfigurationError
 from tests.engine import objects as make
-from tests.engine.places import Place
+from tests.engine.places import Json, Place
 
 MADE = 1_795_262_400.0
 HERE = BackupInfo(Path("x"), "keda", cluster="prod", identity="u1")
@@ -286,6 +286,38 @@ def test_what_is_still_being_deleted_is_waited_for(place: Place) -> None:
     )
     assert len(waits) == 1
     assert "still being deleted" in waits[0]
+
+
+def test_what_needs_an_object_that_was_not_created_is_not_waited_for(place: Place) -> None:
+    """A role that grants more than the user has is refused, and the server does not find it for its binding."""
+    group, verbs = "rbac.authorization.k8s.io", ["get", "create"]
+    rules = [{"apiGroups": [group], "resources": ["clusterroles", "clusterrolebindings"], "verbs": verbs}]
+    allowed = role_and_binding(f"{place.name}-viewers", rules)
+    saved = role_and_binding(
+        f"{place.name}-saved", [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["delete"]}]
+    )
+    for body in allowed:
+        place.kubectl(body)
+    viewer, waits = place.connect(token="viewer"), list[str]()
+    try:
+        result = restore(saved, viewer, plan_restore(saved, viewer), wait=waits.append, timeout=60)
+    finally:
+        for body in allowed:
+            place.raw.delete(read_ref(body))
+    assert (result.created, waits) == ((), [])
+    assert [ref for ref, _ in result.failed] == [read_ref(body) for body in saved]
+    assert "not found" in result.failed[1][1]
+
+
+def role_and_binding(name: str, rules: list[Json]) -> list[Json]:
+    group = "rbac.authorization.k8s.io"
+    version, metadata = f"{group}/v1", {"name": name}
+    role: Json = {"apiVersion": version, "kind": "ClusterRole", "metadata": metadata, "rules": rules}
+    binding = {
+        "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": name},
+        "subjects": [{"apiGroup": group, "kind": "Group", "name": "viewers"}],
+    }
+    return [role, {"apiVersion": version, "kind": "ClusterRoleBinding", "metadata": metadata, **binding}]
 
 
 def test_a_backup_that_is_gone_is_named(place: Place) -> None:
