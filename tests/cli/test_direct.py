@@ -453,6 +453,9 @@ def test_the_check_of_a_release_names_helm_or_the_flux_object_that_installed_it(
     tool = "Flux HelmRelease flux-system/web" if by_flux else "helm"
     status, out, err = run("check", "web", "-n", space)
     assert (status, f"{tool} installed the last revision; kymatui would write a new one" in out) == (0, True), out + err
+    status, out, err = run("upgrade", "web", "-n", space)
+    assert (status, f"{tool} has its source; make the upgrade in Git" in err) == (2, by_flux), err
+    assert f"upgrade web --chart … -n {space}{' --override-gitops' if by_flux else ''}`" in err
     assert run("delete", "web", "-n", space, "--yes", "--override-gitops")[0] == 0
 
 

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from kymatui.cli.options.direct_install import CommandContext, install_request
 from kymatui.cli.output.printing import print_line
+from kymatui.domain.gitops import git_source
 from kymatui.domain.inventories import Inventory
 from kymatui.engine.cluster.request_scope import optional_requests
 from kymatui.errors import ForbiddenError, RefusedError
@@ -95,7 +96,12 @@ def recorded_source(context: CommandContext, name: str, verb: str = "upgrade") -
         artifacts = context.port.artifacts
         newest = newest_source(known, context.blobs, artifacts, version=version, devel=devel, verb=verb)
     except RefusedError as error:
-        raise RefusedError(f"{name}: {error}", hint=error.hint) from error
+        words, hint = str(error), error.hint
+        first = known.items[0].ref if known.chart and known.items and verb == "upgrade" else None
+        if first is not None and (git := git_source(context.cluster.get(first))) is not None:
+            words = f"{git} has its source; make the upgrade in Git"
+            hint = f"`kymatui upgrade {name} --chart … -n {known.namespace} --override-gitops` makes it here"
+        raise RefusedError(f"{name}: {words}", hint=hint) from error
     if known.from_component:
         return newest, known.namespace
     return replace(source, chart=newest.chart, repository=newest.repository, version=newest.version), known.namespace
