@@ -238,10 +238,10 @@ def test_check_and_the_plan_of_an_upgrade_print_each_context(run: Run, kubeconfi
     assert entries["prod/eu"]["outcome"] == "unchanged"
     assert entries["dead"]["status"] == "unreachable"
     status, out, _ = run("check", "keda", "--contexts", "prod/*", "-o", "json")
-    assert status == 1
+    assert status == 2
     assert {entry["status"] for entry in json.loads(out)["contexts"]} == {"refused"}
     status, _, err = run("check", "no-such", "--contexts", "prod/*", "dead")
-    assert (status, err.count("no module"), err.count("run `kymatui catalog`")) == (1, 2, 1)
+    assert (status, err.count("no module"), err.count("run `kymatui catalog`")) == (64, 2, 1)
     assert "context prod/eu" in run("upgrade", "--all", "--dry-run", "--contexts", "prod/eu")[1]
 
 
@@ -367,7 +367,7 @@ def test_a_forecast_of_contexts_has_the_context_in_each_entry(run: Run, kubeconf
 def test_a_forecast_of_contexts_takes_each_catalog_as_it_is(run: Run) -> None:
     status, out, _ = run("whatif", "--delete", "ModuleReleaseMeta/no-such", "--contexts", "prod/eu", "-o", "json")
     (entry,) = json.loads(out)["contexts"]
-    assert (status, entry["status"]) == (1, "refused")
+    assert (status, entry["status"]) == (64, "refused")
     assert "no-such" in entry["reason"]
 
 

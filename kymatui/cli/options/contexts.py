@@ -17,7 +17,14 @@ from kymatui.cli.output.listing import Listing, ListPrinter
 from kymatui.cli.output.printing import CAPTURED, document, print_line, print_message, print_text
 from kymatui.cli.session_arguments import session_options_of
 from kymatui.domain.kubernetes.terminal_text import sanitize, with_subject
-from kymatui.errors import ClusterError, ConfigurationError, KymatuiError, PartlyDoneError, UnknownNameError
+from kymatui.errors import (
+    ClusterError,
+    ConfigurationError,
+    KymatuiError,
+    PartlyDoneError,
+    RefusedError,
+    UnknownNameError,
+)
 from kymatui.helm.yaml.reading import load_exactly
 from kymatui.lists.columns import Cell, ListColumn, natural_key
 from kymatui.sessions.cluster.catalog_session import CatalogSession
@@ -52,7 +59,9 @@ class ContextResults(Struct, frozen=True):
 
     @property
     def status(self) -> int:
-        """Return the exit status: 0 if all were read, 3 for a part of them, 1 for none."""
+        """Return the exit status: of what was refused, else 0 if all were read, 3 for a part of them, 1 for none."""
+        if refused := [error.exit_code for _, error in self.failures.values() if not is_unread(error)]:
+            return RefusedError.exit_code if self.results else min(refused)  # a name that a part has is no typo
         if not self.failures:
             return 0
         return PartlyDoneError.exit_code if self.results else KymatuiError.exit_code
