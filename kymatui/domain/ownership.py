@@ -104,7 +104,7 @@ def read_owner(live: Mapping[str, Any]) -> Owner | None:
 
 
 def owning_manifest(raw: object) -> str:
-    """Return the Manifest that owns an object by annotation, as "namespace/name", "" for none."""
+    """Return the Manifest, or of a Kyma the control plane's, that owns it by annotation: "namespace/name", or ""."""
     annotations = read_meta(JsonReader(raw)).annotations
     return next((annotations[name] for name in ANNOTATIONS_OWNED_BY if name in annotations), "")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kymatui.actions.modules.manifest import ManifestProposal
-from kymatui.domain.kyma.kyma_keeper import Operator
+from kymatui.domain.kyma.kyma_keeper import KeeperLease
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from tests.domain.builders import manifest
 
@@ -24,5 +24,5 @@ def test_a_write_without_effect_and_one_that_git_reverts_are_warned_of(
     live = read_manifest(body)
     assert isinstance(live, Manifest)
     for there in (live, None):
-        proposal = ManifestProposal("keda", "1.1.0", body, there, (), "", (), Operator("", works=works), True)
+        proposal = ManifestProposal("keda", "1.1.0", body, there, (), "", (), KeeperLease("", works=works), True)
         assert proposal.warnings == tuple(words for words in warnings if there or words is not GIT)

@@ -57,16 +57,17 @@ NEEDLESS = {
 # Which findings of an earlier audit may be in what this one did not read: 2 KiB.
 # The examples of `restart`, and what it has in common with `logs`: 1 KiB.
 # The options of plugins, which a configuration file is checked with: 3 KiB.
+# Whether what works on a Kyma runs, by its Lease: 4 to 5 KiB.
 BUDGETS = {  # modules that are not of Python itself, and KiB of our source
     ("--version",): (28, 77),
     ("--help",): (29, 98),
-    ("catalog",): (230, 1043),
-    ("catalog", "-o", "json"): (230, 1043),
-    ("module", "keda"): (243, 1011),
-    ("checks", "keda"): (248, 1053),
-    ("drift",): (230, 1035),
-    ("events", "keda"): (233, 1053),
-    ("audit",): (260, 1267),
+    ("catalog",): (230, 1048),
+    ("catalog", "-o", "json"): (230, 1048),
+    ("module", "keda"): (243, 1017),
+    ("checks", "keda"): (248, 1058),
+    ("drift",): (230, 1040),
+    ("events", "keda"): (233, 1058),
+    ("audit",): (260, 1273),
 }
 
 

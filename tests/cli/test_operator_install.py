@@ -20,8 +20,8 @@ from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.cli.main import main
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kyma.kyma_keeper import ELECTION
 from kymatui.engine.cluster.ports import NAMESPACE, PatchKind
-from kymatui.operator.framework.foreign_manager_guard import ELECTION
 from kymatui.sessions.cluster.cluster_access import open_cluster
 from kymatui.sessions.cluster.session_options import SessionOptions
 from tests.cli.test_tasks import page_blocks

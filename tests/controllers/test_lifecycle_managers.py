@@ -10,15 +10,11 @@ import pytest
 
 from kymatui.crds import read_crds
 from kymatui.domain.kubernetes.object_meta import last_writes, read_ref
+from kymatui.domain.kyma.kyma_keeper import ELECTION
 from kymatui.domain.remote.kyma_sync import ANNOTATION_OWNED_BY
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.errors import RefusedError
-from kymatui.operator.framework.foreign_manager_guard import (
-    ELECTION,
-    KYMA,
-    require_no_lifecycle_manager,
-    require_own_kymas,
-)
+from kymatui.operator.framework.foreign_manager_guard import KYMA, require_no_lifecycle_manager, require_own_kymas
 from tests.controllers.test_permissions import as_operator
 from tests.domain.builders import kyma, manifest
 from tests.engine.places import Place, eventually

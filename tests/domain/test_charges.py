@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kymatui.domain.kyma.kyma_keeper import read_operator
+from kymatui.domain.kyma.kyma_keeper import read_lease
 from kymatui.domain.plans.cluster_management import ClusterManagement, ClusterManager, detect_management
 from kymatui.domain.snapshot.missing_lists import ListGap
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
@@ -125,7 +125,8 @@ RENEWED = 1767225600.5
 def test_a_trace_does_not_say_that_the_operator_runs(
     lease: Any, age: float, dead: bool, works: bool, words: str
 ) -> None:
-    operator = read_operator(lease, RENEWED + age, lambda _: dead)
-    found = detect_management(Snapshot("test", manifests=(written_by(MANIFEST, "kymatui-operator"),)), lambda: operator)
+    operator = read_lease(lease, RENEWED + age, lambda _: dead)
+    manifests = (written_by(MANIFEST, "kymatui-operator"),)
+    found = detect_management(Snapshot("test", manifests=manifests, keeper_lease=operator))
     assert (found.keeper, operator.works, found.why.endswith(words)) == (OPERATOR, works, True), found.why
     assert ("until `kymatui operator` runs again" in found.way) is not works

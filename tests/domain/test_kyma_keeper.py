@@ -6,16 +6,17 @@ from collections.abc import Iterator
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from kymatui.adapters.kube.watch.projections import FleetKyma
 from kymatui.domain.audit.report import audit
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.rows import NAMING_LISTS, Catalog
 from kymatui.domain.fleet.pending_actions import runtime_reason
-from kymatui.domain.fleet.runtimes import metas_by_module, read_runtime
-from kymatui.domain.kyma.kyma_keeper import Operator, find_keeper, with_keeper
+from kymatui.domain.fleet.runtimes import metas_by_module, read_runtime, with_lease
+from kymatui.domain.kyma.kyma_keeper import KeeperLease, find_keeper, why_stopped, with_keeper
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
-from kymatui.domain.kyma.problems import Actor
+from kymatui.domain.kyma.problems import Actor, Severity
 from kymatui.domain.kyma_edit.edit_progress import track_edit
 from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit, propose_edit
 from kymatui.domain.plans.cluster_management import ClusterManagement, ClusterManager, detect_management
@@ -108,6 +109,57 @@ def test_where_the_operator_works_no_sentence_names_lifecycle_manager() -> None:
     assert ours == [[words.replace("lifecycle-manager", "kymatui's operator") for words in some] for some in theirs]
 
 
+STOPPED = {actor: KeeperLease("pod-1", 7200.0, keeper=actor) for actor in MANAGERS}
+
+
+def actors(seen: Snapshot) -> list[Actor]:
+    """Return who acts, as the catalog, the audit, a comparison and the progress of an edit say."""
+    found, pair = build_catalog(seen, NOW), RuntimePair("default", seen, snapshot())
+    said = [problem.actor for problem in found.problems]
+    said += [actor for row in found.rows for actor in (row.actor, *(one.actor for one in row.foreseen))]
+    said += [finding.actor for finding in audit(seen, NOW).findings]
+    said += [line.actor for line in compare_sides(pair, NOW).lines]
+    edit = ModuleEdit(EditVerb.CHANNEL, "mod", "fast")
+    proposed = propose_edit(seen, edit, NOW).edit
+    return [*said, *([track_edit(edit, proposed, 5, seen, found).actor] if proposed is not None else [])]
+
+
+@pytest.mark.parametrize("keeper", [*MANAGERS])
+def test_what_no_longer_runs_is_named_by_nothing_as_who_acts(keeper: Actor) -> None:
+    """It is said once, first; the administrator can start it."""
+    running = [actors(seen) for seen in clusters(keeper)]
+    assert any(keeper in some for some in running)
+    for before, seen in zip(running, clusters(keeper), strict=True):
+        stopped = replace(seen, keeper_lease=STOPPED[keeper])
+        expected = [Actor.CLUSTER if actor is keeper else actor for actor in before]
+        first, *_ = problems = build_catalog(stopped, NOW).problems
+        assert [problem.message.startswith(f"{keeper} is not running: pod-1 ") for problem in problems].count(True) == 1
+        assert (first.severity, first.actor) == (Severity.ERROR, Actor.CLUSTER)
+        assert keeper not in actors(stopped)
+        assert actors(stopped).count(Actor.CLUSTER) > expected.count(Actor.CLUSTER)
+        edit = propose_edit(stopped, ModuleEdit(EditVerb.CHANNEL, "mod", "fast"), NOW)
+        is_made = edit.edit is not None and not edit.edit.is_empty
+        assert any("has no effect until it runs" in words for words in edit.warnings) is is_made
+
+
+@pytest.mark.parametrize(
+    ("replicas", "lease", "stopped"),
+    [
+        (1, None, ""),
+        (0, None, "lifecycle-manager is not running: Deployment kcp-system/klm-controller-manager is scaled to zero"),
+        (0, KeeperLease("pod-1", 1.0, works=True, keeper=Actor.KLM), ""),
+        (1, STOPPED[Actor.KLM], "lifecycle-manager is not running: pod-1 holds its Lease, renewed 2h ago"),
+        (1, STOPPED[Actor.OPERATOR], ""),
+    ],
+)
+def test_the_lease_and_else_its_deployment_say_whether_it_runs(
+    replicas: int, lease: KeeperLease | None, stopped: str
+) -> None:
+    workload = running("klm-controller-manager", replicas)
+    workload["metadata"]["namespace"] = "kcp-system"
+    assert why_stopped(Actor.KLM, [workload, running("shop", 0)], lease) == stopped
+
+
 def written(**times: str) -> Json:
     """Return a Kyma that these managers wrote at these times."""
     raw = kyma()
@@ -117,7 +169,7 @@ def written(**times: str) -> Json:
 
 
 EARLY, LATE = "2026-11-20T00:00:00Z", "2026-11-21T00:00:00Z"
-WORKING = Operator("pod-1", 1.0, works=True)
+WORKING = KeeperLease("pod-1", 1.0, works=True)
 
 
 def running(name: str, replicas: int = 1) -> Json:
@@ -135,7 +187,7 @@ def running(name: str, replicas: int = 1) -> Json:
         ({"klm": EARLY, "own": LATE}, [], None, Actor.OPERATOR),
         ({"own": EARLY, "klm": LATE}, [], None, Actor.KLM),
         ({"own": EARLY, "klm": LATE}, [], WORKING, Actor.OPERATOR),
-        ({"own": EARLY, "klm": LATE}, [], Operator(""), Actor.KLM),
+        ({"own": EARLY, "klm": LATE}, [], KeeperLease(""), Actor.KLM),
         ({"klm": EARLY, "own": LATE}, [running("klm-controller-manager")], WORKING, Actor.KLM),
         ({"klm": EARLY, "own": LATE}, [running("klm-controller-manager", 0)], None, Actor.OPERATOR),
         ({"own": EARLY, "klm": LATE}, [running("kymatui-operator")], None, Actor.OPERATOR),
@@ -145,11 +197,11 @@ def running(name: str, replicas: int = 1) -> Json:
     ],
 )
 def test_writers_deployments_and_the_lease_show_what_works_on_a_kyma(
-    times: dict[str, str], workloads: list[Json], operator: Operator | None, keeper: Actor | None
+    times: dict[str, str], workloads: list[Json], operator: KeeperLease | None, keeper: Actor | None
 ) -> None:
     raw = written(**times)
     assert find_keeper([raw], workloads, operator) is keeper
-    seen = snapshot(kymas=[raw], workloads=workloads, operator=operator)
+    seen = snapshot(kymas=[raw], workloads=workloads, keeper_lease=operator)
     assert build_catalog(seen, NOW).kyma is not None
     assert (
         detect_management(seen).keeper
@@ -195,25 +247,25 @@ def test_only_the_name_alone_is_replaced(text: str, named: str) -> None:
 @pytest.mark.parametrize(
     ("writes", "lease", "way", "works"),
     [
-        (("kymas", "manifests"), Operator("a", 1.0, True), "enable modules in the Kyma resource", True),
+        (("kymas", "manifests"), KeeperLease("a", 1.0, True), "enable modules in the Kyma resource", True),
         (("kymas",), None, "enable modules in the Kyma resource", True),
         (
             ("kymas",),
-            Operator("", None, False),
+            KeeperLease("", None, False),
             "edits of the Kyma have no effect until `kymatui operator` runs",
-            False,
+            True,
         ),
-        (("manifests",), Operator("a", 1.0, True), "the operator installs modules that have a Manifest", False),
+        (("manifests",), KeeperLease("a", 1.0, True), "the operator installs modules that have a Manifest", False),
     ],
 )
 def test_an_operator_of_kymas_is_told_from_one_of_manifests(
-    writes: tuple[str, ...], lease: Operator | None, way: str, works: bool
+    writes: tuple[str, ...], lease: KeeperLease | None, way: str, works: bool
 ) -> None:
     objects = {"kymas": kyma(), "manifests": manifest("mod", "1.0.0")}
     seen = snapshot(
         **{name: [kept(raw, "kymatui-operator" if name in writes else "kubectl")] for name, raw in objects.items()}
     )
-    found: ClusterManagement = detect_management(seen, lambda: lease)
+    found: ClusterManagement = detect_management(replace(seen, keeper_lease=lease))
     assert found.keeper is ClusterManager.OPERATOR
     assert found.way.startswith(way)
     assert found.works_on_kymas is works
@@ -232,6 +284,13 @@ def test_the_fleet_names_the_operator_too() -> None:
         read = [read_kyma(kept(raw, manager)) for raw in raws]
         runtimes = [read_runtime(one, metas) for one in read if isinstance(one, Kyma)]
         said[keeper] = [f"{found.text} {found.actor}" for found in map(runtime_reason, runtimes)]
+    stopped = [
+        runtime_reason(with_lease(read_runtime(one, metas), STOPPED[Actor.KLM]))
+        for one in map(read_kyma, (kept(raw, MANAGERS[Actor.KLM]) for raw in raws))
+        if isinstance(one, Kyma)
+    ]
+    assert (Actor.KLM in {found.actor for found in stopped}, stopped[0].actor) == (False, Actor.CLUSTER)
+    assert stopped[0].text.endswith("; lifecycle-manager is not running")
     theirs = said[Actor.KLM]
     assert all("lifecycle-manager" in words for words in theirs)
     assert said[Actor.OPERATOR] == [words.replace("lifecycle-manager", "kymatui's operator") for words in theirs]

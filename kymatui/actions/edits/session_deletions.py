@@ -181,6 +181,7 @@ class SessionDeletions:
             edited = git_changes(manifest.raw)
         if not refusal and default is None and counted.theirs and not by_hand:
             refusal = _unknown_default(world.snapshot.feeds)
+        stopped = [f"{world.stopped}; the deletion waits until it runs"] if world.stopped else []
         return replace(
             state,
             installed=row.installed,
@@ -188,7 +189,7 @@ class SessionDeletions:
             default=next((managed for managed in counted.ours if not managed.applied), None),
             requested=request is not None and state.managed_by is ManagedBy.KYMA,
             reported=report.state if report is not None else "",
-            foreseen=(*(risk.warning for risk in row.foreseen), *([row.reason.text] if is_held else ())),
+            foreseen=(*stopped, *(risk.warning for risk in row.foreseen), *([row.reason.text] if is_held else ())),
             is_held=is_held,
             edited=edited,
             by_hand=by_hand,

@@ -18,7 +18,7 @@ from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.gitops import GitChanges, git_changes, git_warnings
 from kymatui.domain.kubernetes.object_meta import OPERATOR, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
-from kymatui.domain.kyma.kyma_keeper import Operator
+from kymatui.domain.kyma.kyma_keeper import KeeperLease
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.domain.kyma.module_templates import ModuleTemplate
 from kymatui.domain.kyma.versions import newest_version, same_version, version_order
@@ -58,7 +58,7 @@ class ManifestProposal(Struct, frozen=True):
     diff: tuple[str, ...]
     lower: str
     owners: tuple[str, ...]
-    operator: Operator
+    operator: KeeperLease
     allowed: bool
     sides: tuple[str, ...] = ()
 

@@ -46,6 +46,13 @@ UNTRUE = AuditRule(
     "The Kyma alone is misleading.",
     "Wait a minute; if it stays, check lifecycle-manager.",
 )
+STOPPED = AuditRule(
+    "kyma.stopped",
+    "lifecycle-manager is not running",
+    Severity.ERROR,
+    "Nothing installs, upgrades, repairs or deletes modules of this Kyma; its changes have no effect.",
+    "Start the Deployment again whose Lease is not renewed; its Pods and their logs say why it ended.",
+)
 UNREAD = AuditRule(
     "access.unread",
     "some objects cannot be read",
@@ -53,7 +60,7 @@ UNREAD = AuditRule(
     "The audit does not cover what it cannot read.",
     "Give the auditor the rights to list and watch them; for a list that is loading, use a longer --timeout.",
 )
-RULES = (SKIPPED, DELETING, ERROR, WARNING, UNTRUE, UNREAD)
+RULES = (SKIPPED, DELETING, ERROR, WARNING, STOPPED, UNTRUE, UNREAD)
 _UNREAD = (FeedState.FORBIDDEN, FeedState.FAILED, FeedState.STALE, FeedState.SYNCING)
 
 
@@ -63,6 +70,8 @@ def check(case: AuditInput) -> Iterator[AuditFinding]:
         name = str(kyma.ref)
         if kyma.skipped and not kyma.deleting:  # a deletion ignores the label
             yield AuditFinding(SKIPPED, f"{name} has the skip label", "", name, "metadata.labels", actor=Actor.YOU)
+        if kyma.stopped:
+            yield AuditFinding(STOPPED, f"{name}: {kyma.stopped}", "", name, actor=Actor.CLUSTER)
         if kyma.deleting:
             metas = (read_meta(JsonReader(raw)) for raw in case.snapshot.kymas if read_ref(raw) == kyma.ref)
             since = next((meta.deleted for meta in metas), None)

@@ -95,7 +95,7 @@ def build_catalog(
     cache.forget_others(_REMEMBERED, [*names, *others])
     return Catalog(
         cluster=snapshot.cluster,
-        kyma=_summary(world.kyma, world.keeper) if world.kyma is not None else None,
+        kyma=_summary(world.kyma, world) if world.kyma is not None else None,
         rows=rows,
         releases=releases,
         problems=catalog_problems(world, rows),
@@ -128,7 +128,7 @@ def _rows(
 ) -> tuple[ModuleRow, ...]:
     """Return the rows; rebuild a row if one of its objects changed, and every few seconds as time passes."""
     feeds = tuple(sorted((name, feed.state) for name, feed in world.snapshot.feeds.items()))
-    keeper = world.keeper
+    keeper = world.keeper, world.is_stopped
 
     def row(name: str) -> ModuleRow:
         def make() -> ModuleRow:
@@ -146,7 +146,7 @@ def module_names(world: ClusterIndex) -> list[str]:
     return sorted({*world.modules, *world.installations})
 
 
-def _summary(kyma: Kyma, keeper: Actor) -> KymaSummary:
+def _summary(kyma: Kyma, world: ClusterIndex) -> KymaSummary:
     return KymaSummary(
         ref=kyma.ref,
         channel=kyma.channel,
@@ -154,8 +154,9 @@ def _summary(kyma: Kyma, keeper: Actor) -> KymaSummary:
         expected=kyma_state((r.state for r in kyma.reports), (c.status for c in kyma.conditions)),
         deleting=kyma.meta.deleting,
         skipped=kyma.meta.label_is_true(LABEL_SKIP),
-        keeper=keeper,
-        own_error=with_keeper(_own_error(kyma), keeper),
+        keeper=world.keeper,
+        stopped=world.stopped,
+        own_error=with_keeper(_own_error(kyma), world.keeper),
     )
 
 
@@ -281,7 +282,7 @@ def _finished(
         pods_unseen=_pods_unseen(subject, world),
     )
     shown, meta = subject.shown, subject.meta
-    reason = reason_for_reader(choose_reason(case), world.keeper, world.runtime)
+    reason = reason_for_reader(choose_reason(case), world.keeper, world.runtime, stopped=world.is_stopped)
     risks = find_risks(
         subject.request,
         subject.report,
@@ -327,8 +328,8 @@ def _finished(
         manager=subject.manager.ref,
         manifest=subject.manifest.ref if subject.manifest is not None else None,
         created=subject.created,
-        problems=tuple(for_reader(problem, keeper, world.runtime) for problem in problems),
-        foreseen=tuple(for_reader(risk, keeper, world.runtime) for risk in risks),
+        problems=tuple(for_reader(problem, keeper, world.runtime, stopped=world.is_stopped) for problem in problems),
+        foreseen=tuple(for_reader(risk, keeper, world.runtime, stopped=world.is_stopped) for risk in risks),
         unknown=unknown_facts(subject, world, presence, drifted, installed, reason.actor),
         keeper=keeper,
         installation=subject.installation,

@@ -97,7 +97,7 @@ def taken_over_problems(module: str, template: ModuleTemplate) -> Iterator[Probl
 def catalog_problems(world: ClusterIndex, rows: Sequence[ModuleRow]) -> tuple[Problem, ...]:
     """Return all problems including those of the rows, the worst first."""
     keeper = world.keeper
-    of_kyma = (for_reader(problem, keeper, world.runtime) for problem in _kyma(world, rows))
+    of_kyma = (for_reader(problem, keeper, world.runtime, stopped=world.is_stopped) for problem in _kyma(world, rows))
     problems = [*_malformed(world), *_feeds(world), *of_kyma]
     for row in rows:
         if row.reason.severity is not Severity.INFO:
@@ -202,6 +202,12 @@ def _kyma(world: ClusterIndex, rows: Sequence[ModuleRow]) -> Iterator[Problem]:
     if count > 1:
         message = f"the cluster has {count} Kymas; the rows are about {kyma.meta.namespace}/{kyma.meta.name}"
         yield Problem(Severity.INFO, message, Actor.NOBODY, "", kyma.ref)
+    lease = world.snapshot.keeper_lease
+    if lease is not None and lease.unread:
+        yield Problem(Severity.INFO, f"it is unknown whether {lease.keeper} runs: {lease.unread}", Actor.CLUSTER)
+    if world.stopped:
+        message = f"{world.stopped}; changes of {name} have no effect until it runs"
+        yield Problem(Severity.ERROR, message, Actor.CLUSTER, "", kyma.ref)
     if kyma.channel.lower() == NO_CHANNEL:
         yield Problem(
             Severity.ERROR, f"{name}: spec.channel is none, which is not a channel", Actor.YOU, "", kyma.ref, EDIT_KYMA

@@ -318,7 +318,7 @@ class KymaSummary(Struct, frozen=True):
     """The Kyma of the catalog, and what works on it.
 
     `state` is reported, `expected` is computed from modules and conditions. `own_error` says why the Kyma itself, and
-    no module of it, is in Error or Warning; "" if it is not.
+    no module of it, is in Error or Warning; "" if it is not. `stopped` says why what works on it does not run.
     """
 
     ref: ObjectRef
@@ -328,6 +328,7 @@ class KymaSummary(Struct, frozen=True):
     deleting: bool
     skipped: bool
     keeper: Actor = Actor.KLM
+    stopped: str = ""
     own_error: str = ""
 
 
@@ -359,6 +360,21 @@ class Catalog(Struct, frozen=True, dict=True):
             else (row for row in every if f"{row.installed_by} ".lower().startswith(tool))
         )
         return replace(self, rows=tuple(sorted(rows, key=lambda row: row.name)))
+
+    @property
+    def keeper(self) -> Actor:
+        """Return what works on the Kyma."""
+        return self.kyma.keeper if self.kyma is not None else Actor.KLM
+
+    @property
+    def stopped(self) -> str:
+        """Return why what works on the Kyma does not run, "" where it runs or nothing shows it."""
+        return self.kyma.stopped if self.kyma is not None else ""
+
+    @property
+    def edit_warnings(self) -> tuple[str, ...]:
+        """Return why an edit of the Kyma has no effect now."""
+        return (f"{self.stopped}; the edit has no effect until it runs",) if self.stopped else ()
 
     @property
     def choice_refusal(self) -> str:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import is_
 
 from msgspec import Struct, field
 
 from kymatui.domain.catalog.rows import NAMING_LISTS, Catalog
 from kymatui.domain.fleet.clusters import FleetCluster
 from kymatui.domain.fleet.manifest_summary import ManifestSummary
-from kymatui.domain.fleet.runtimes import Metas, Runtime, RuntimeModule, with_release_metas
+from kymatui.domain.fleet.runtimes import Metas, Runtime, RuntimeModule, with_lease, with_release_metas
 from kymatui.domain.kubernetes.object_meta import MalformedObject
+from kymatui.domain.kyma.kyma_keeper import KeeperLease
 from kymatui.domain.snapshot.missing_lists import UnknownFact, explain_missing
 from kymatui.domain.snapshot.snapshots import Feed
 
@@ -127,6 +129,7 @@ class FleetTracker:
     def __init__(self, kept: int = MAX_CHANGES) -> None:
         self._kept = kept
         self._metas: Metas = {}
+        self._lease: KeeperLease | None = None
         self._runtimes: dict[RuntimeKey, Runtime] = {}
         self._malformed: dict[RuntimeKey, MalformedObject] = {}
         self._sights: dict[RuntimeKey, ManifestSummary] = {}
@@ -138,6 +141,13 @@ class FleetTracker:
         """Replace the release metas and recompute each runtime's expected versions."""
         self._metas = metas
         self._runtimes = {key: with_release_metas(runtime, metas) for key, runtime in self._runtimes.items()}
+
+    def lease(self, lease: KeeperLease | None) -> None:
+        """Note of each runtime whether what works on its Kyma runs; None where that is not known."""
+        if lease is not self._lease:
+            self._lease = lease
+            noted = {key: with_lease(runtime, lease) for key, runtime in self._runtimes.items()}
+            self._runtimes = self._runtimes if all(map(is_, noted.values(), self._runtimes.values())) else noted
 
     def kymas(
         self, changed: Mapping[RuntimeKey, Runtime | MalformedObject | None], now: float, *, notice: bool
@@ -154,7 +164,7 @@ class FleetTracker:
                 self._malformed[key] = item
             after = with_release_metas(item, self._metas) if isinstance(item, Runtime) else None
             if after is not None:
-                runtimes[key] = after
+                runtimes[key] = after = after if self._lease is None else with_lease(after, self._lease)
             changes += runtime_changes(key, before, after, now) if notice else ()
         self._runtimes = runtimes
         self._changes = (*reversed(changes), *self._changes)[: self._kept]

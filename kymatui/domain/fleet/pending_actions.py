@@ -15,7 +15,7 @@ from kymatui.domain.fleet.manifest_summary import ManifestSummary
 from kymatui.domain.fleet.runtimes import Runtime, RuntimeModule, reported_actor
 from kymatui.domain.kubernetes.object_meta import MalformedObject
 from kymatui.domain.kubernetes.terminal_text import format_count
-from kymatui.domain.kyma.kyma_keeper import actor_with_keeper, with_keeper
+from kymatui.domain.kyma.kyma_keeper import NOT_RUNNING, actor_with_keeper, with_keeper
 from kymatui.domain.kyma.problems import (
     Actor,
     Advice,
@@ -74,7 +74,7 @@ def _of_mandatory(runtime: Runtime, manifests: Sequence[ManifestSummary]) -> Ite
     """Yield the mandatory modules that are not ready; only their Manifests say so."""
     key = (runtime.ref.namespace, runtime.name)
     waiting = (_of_manifest(key, manifest) for manifest in manifests if manifest.mandatory and manifest.is_waiting)
-    return (_with_keeper(action, runtime.keeper) for action in waiting)
+    return (_with_keeper(action, runtime) for action in waiting)
 
 
 def malformed_action(item: MalformedObject) -> PendingAction:
@@ -98,11 +98,16 @@ def _is_at_rest(runtime: Runtime) -> bool:
     return settled and not runtime.deleting and not (runtime.skipped and runtime.state != State.READY) and not own_error
 
 
-def _with_keeper(action: PendingAction, keeper: Actor) -> PendingAction:
-    """Return the action with the name of what works on the Kyma."""
-    if keeper is Actor.KLM:
+def _with_keeper(action: PendingAction, runtime: Runtime) -> PendingAction:
+    """Return the action with the name of what works on the Kyma, or who can start it."""
+    keeper, is_stopped = runtime.keeper, runtime.is_stopped
+    if keeper is Actor.KLM and not is_stopped:
         return action
-    return replace(action, actor=actor_with_keeper(action.actor, keeper), reason=with_keeper(action.reason, keeper))
+    reason = action.reason
+    if is_stopped and action.actor is Actor.KLM:
+        reason = f"{reason.removesuffix('.')}; {NOT_RUNNING}"
+    actor = actor_with_keeper(action.actor, keeper, stopped=is_stopped)
+    return replace(action, actor=actor, reason=with_keeper(reason, keeper))
 
 
 def runtime_pending_actions(
@@ -114,7 +119,7 @@ def runtime_pending_actions(
     """
     key = (runtime.ref.namespace, runtime.name)
     reported = _of_kyma(key, runtime, manifests) if catalog is not None else _pending_actions(key, runtime, manifests)
-    yield from (_with_keeper(action, runtime.keeper) for action in reported)
+    yield from (_with_keeper(action, runtime) for action in reported)
     if catalog is not None:
         yield from _of_catalog(key, catalog, manifests or ())
 

@@ -15,7 +15,7 @@ from msgspec.structs import force_setattr, replace
 
 from kymatui.domain.kubernetes.object_meta import MalformedObject
 from kymatui.domain.kubernetes.refs import ObjectRef
-from kymatui.domain.kyma.kyma_keeper import actor_with_keeper, find_keeper
+from kymatui.domain.kyma.kyma_keeper import KeeperLease, actor_with_keeper, find_keeper, why_stopped
 from kymatui.domain.kyma.kymas import Kyma, ModuleReport, as_requested, read_kyma
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma.states import State, parse_state, state_rank
@@ -75,7 +75,7 @@ class RuntimeModule(Struct, frozen=True):
 
 
 class Runtime(Struct, frozen=True):
-    """One runtime, of which `keeper` works on the Kyma.
+    """One runtime, of which `keeper` works on the Kyma; `is_stopped` if that is known not to run.
 
     `created` is in seconds of the Unix clock, None if unknown; `message` is of the Kyma itself. `problems` is how many
     a catalog counts, None where only the Kyma is read. `has_problem` says whether the header and the problems filter
@@ -97,6 +97,7 @@ class Runtime(Struct, frozen=True):
     labels: Mapping[str, str]
     message: str = ""
     keeper: Actor = Actor.KLM
+    is_stopped: bool = False
     problems: int | None = None
     has_problem: bool = False
 
@@ -154,7 +155,7 @@ def reported_actor(runtime: Runtime, module: RuntimeModule) -> Actor:
     """Return who acts on a module as far as its Kyma tells; lifecycle-manager leaves a Kyma with the skip label."""
     if runtime.skipped and not runtime.deleting and module.actor is Actor.KLM:
         return Actor.YOU
-    return actor_with_keeper(module.actor, runtime.keeper)
+    return actor_with_keeper(module.actor, runtime.keeper, stopped=runtime.is_stopped)
 
 
 class Fleet(Struct, frozen=True):
@@ -201,6 +202,12 @@ def build_fleet(
     runtimes = [read_runtime(kyma, metas) for kyma in read if isinstance(kyma, Kyma)]
     malformed = tuple(item for item in read if isinstance(item, MalformedObject))
     return Fleet(tuple(sorted(runtimes, key=lambda runtime: runtime.ref)), malformed, unknown_drift)
+
+
+def with_lease(runtime: Runtime, lease: KeeperLease | None) -> Runtime:
+    """Return the runtime with whether what works on its Kyma runs; the same object if nothing changes."""
+    is_stopped = bool(why_stopped(runtime.keeper, (), lease))
+    return runtime if is_stopped == runtime.is_stopped else replace(runtime, is_stopped=is_stopped)
 
 
 Metas = Mapping[tuple[str, str], ReleaseMeta]

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kymatui.domain.kubernetes.json_reader import JsonReader
-from kymatui.domain.kubernetes.object_meta import field_managers, last_writes, parse_time
+from kymatui.domain.kubernetes.object_meta import field_managers, last_writes, parse_time, read_ref
 from kymatui.domain.kyma.controller_flags import read_controller_flags
 from kymatui.domain.kyma.problems import Actor, Advice, Reason, advice_for_runtime
 from kymatui.moments import format_duration
@@ -21,10 +21,13 @@ from kymatui.patterns import deferred
 
 OWN_OPERATOR: Final = "kymatui-operator"
 """The field manager of kymatui's operator, and the name of its Deployment."""
+ELECTION: Final = "893110f7.kyma-project.io"
+"""The name of the Lease for which lifecycle-manager's replicas compete."""
 _LIFECYCLE_MANAGERS: Final = ("lifecycle-manager", "module-manager")
 _LIFECYCLE_PREFIX: Final = "declarative.kyma-project.io/"
 _NAME: Final = deferred(r"(?<![\w./-])lifecycle-manager(?![\w./-]*\w)")
 """The name as a word, and no part of the name of an object."""
+NOT_RUNNING: Final = f"{Actor.KLM} is not running"
 _CLOCKS_DIFFER: Final = 60.0  # seconds that the clocks of two machines may differ
 
 
@@ -56,29 +59,36 @@ def is_lifecycle_manager(manager: str) -> bool:
     return manager in _LIFECYCLE_MANAGERS or manager.startswith(_LIFECYCLE_PREFIX)
 
 
-class Operator(Struct, frozen=True):
-    """kymatui's operator as its Lease reports it.
+class KeeperLease(Struct, frozen=True):
+    """What works on a Kyma, as its Lease reports it.
 
     holder  holder of the Lease, "" for none
     age     seconds since the last renewal, None if unknown
-    works   whether the operator is running
+    works   whether it is running
+    unread  why the Lease cannot be read, so that all of this is unknown
     """
 
     holder: str
     age: float | None = None
     works: bool = False
+    keeper: Actor = Actor.OPERATOR
+    unread: str = ""
 
     @property
     def message(self) -> str:
         """Return the status as a phrase."""
+        if self.unread:
+            return f"unknown whether it runs: {self.unread}"
         if not self.holder:
             return "not running: its Lease has no holder"
         since = f"renewed {format_duration(self.age)} ago" if self.age is not None else "never renewed"
         return ("" if self.works else "not running: ") + f"{self.holder} holds its Lease, {since}"
 
 
-def read_operator(lease: Mapping[str, Any] | None, now: float, is_dead: Callable[[str], bool]) -> Operator:
-    """Return the operator of a Lease; `now` is in seconds of the Unix clock.
+def read_lease(
+    lease: Mapping[str, Any] | None, now: float, is_dead: Callable[[str], bool], keeper: Actor = Actor.OPERATOR
+) -> KeeperLease:
+    """Return what a Lease reports; `now` is in seconds of the Unix clock.
 
     `is_dead` knows holders that have ended. Clocks of machines differ, so a Lease is stale only well after its
     duration.
@@ -86,36 +96,46 @@ def read_operator(lease: Mapping[str, Any] | None, now: float, is_dead: Callable
     spec = JsonReader(lease or {}).child("spec")
     holder, renewed = spec.text("holderIdentity"), parse_time(spec.text("renewTime"))
     if not holder:
-        return Operator("")
+        return KeeperLease("", keeper=keeper)
     age = max(0.0, now - renewed) if renewed is not None else None
     lease_seconds = spec.integer("leaseDurationSeconds") + _CLOCKS_DIFFER
-    return Operator(holder, age, age is not None and age <= lease_seconds and not is_dead(holder))
+    return KeeperLease(holder, age, age is not None and age <= lease_seconds and not is_dead(holder), keeper)
 
 
 def find_keeper(
-    written: Iterable[Mapping[str, Any]], workloads: Iterable[Mapping[str, Any]] = (), operator: Operator | None = None
+    written: Iterable[Mapping[str, Any]], workloads: Iterable[Mapping[str, Any]] = (), lease: KeeperLease | None = None
 ) -> Actor | None:
     """Return what works on a Kyma, None if nothing shows it.
 
     `written` are the Kyma, or Manifests, with their field managers; `workloads` are those of the cluster, and
-    `operator` its Lease, if it is read. A cluster can change from one to the other: where both have written, or
+    `lease` is of one of them, if it is read. A cluster can change from one to the other: where both have written, or
     neither, the one that runs decides, then the last writer.
     """
     raws = tuple(written)
     by_actor = _writers(manager for raw in raws for manager in field_managers(raw))
     if len(by_actor) == 1:
         return by_actor.pop()
-    running = {actor for raw in workloads if (actor := _deployed(raw)) is not None}
+    running = {actor for raw in workloads if (actor := _deployed(raw)) is not None and not _is_scaled_down(raw)}
     if len(running) == 1:
         return running.pop()
-    if operator is not None and operator.works:
-        return Actor.OPERATOR
+    if lease is not None and lease.works:
+        return lease.keeper
     return _last_writer(raws) if by_actor else None
 
 
-def is_keeper_unclear(kyma: Mapping[str, Any]) -> bool:
-    """Return whether both have written a Kyma."""
-    return len(_writers(field_managers(kyma))) == 2
+def why_stopped(keeper: Actor, workloads: Iterable[Mapping[str, Any]], lease: KeeperLease | None) -> str:
+    """Return why what works on a Kyma does not run, "" where it runs or nothing shows it."""
+    if lease is not None and lease.keeper is keeper and not lease.unread:
+        return "" if lease.works else f"{keeper} is {lease.message}"
+    deployed = [raw for raw in workloads if _deployed(raw) is keeper]
+    if not deployed or not all(map(_is_scaled_down, deployed)):
+        return ""
+    return f"{keeper} is not running: Deployment {read_ref(deployed[0]).path} is scaled to zero"
+
+
+def possible_keepers(raw: Mapping[str, Any]) -> set[Actor]:
+    """Return which of the two have written an object, and may work on it."""
+    return _writers(field_managers(raw))
 
 
 def _writers(managers: Iterable[str]) -> set[Actor]:
@@ -139,13 +159,17 @@ def _last_writer(raws: Iterable[Mapping[str, Any]]) -> Actor:
 
 
 def _deployed(raw: object) -> Actor | None:
-    """Return which of the two a Deployment runs, None if neither or without Pods."""
+    """Return which of the two a Deployment runs, None if neither."""
     reader = JsonReader(raw)
-    if reader.text("kind") != "Deployment" or reader.child("spec").integer("replicas", 1) == 0:
+    if reader.text("kind") != "Deployment":
         return None
     if reader.child("metadata").text("name") == OWN_OPERATOR:
         return Actor.OPERATOR
     return Actor.KLM if isinstance(raw, Mapping) and read_controller_flags(raw) is not None else None
+
+
+def _is_scaled_down(raw: object) -> bool:
+    return JsonReader(raw).child("spec").integer("replicas", 1) == 0
 
 
 def with_keeper(text: str, keeper: Actor) -> str:
@@ -153,39 +177,44 @@ def with_keeper(text: str, keeper: Actor) -> str:
     return text if keeper is Actor.KLM else _NAME.sub(keeper.value, text)
 
 
-def actor_with_keeper(actor: Actor, keeper: Actor) -> Actor:
-    """Return who acts: what works on the Kyma in place of lifecycle-manager."""
-    return keeper if actor is Actor.KLM else actor
+def actor_with_keeper(actor: Actor, keeper: Actor, *, stopped: bool = False) -> Actor:
+    """Return who acts: what works on the Kyma in place of lifecycle-manager, or who can start it."""
+    if actor is not Actor.KLM:
+        return actor
+    return Actor.CLUSTER if stopped else keeper
 
 
-def statement_with_keeper(statement: S, keeper: Actor) -> S:
+def statement_with_keeper(statement: S, keeper: Actor, *, stopped: bool = False) -> S:
     """Return a problem, risk or progress that names what works on the Kyma."""
-    if keeper is Actor.KLM:
+    actor = actor_with_keeper(statement.actor, keeper, stopped=stopped)
+    message = with_keeper(statement.message, keeper)
+    if (message, actor) == (statement.message, statement.actor):
         return statement
-    changes = {"message": with_keeper(statement.message, keeper), "actor": actor_with_keeper(statement.actor, keeper)}
-    return cast(S, replace(cast(Struct, statement), **changes))
+    return cast(S, replace(cast(Struct, statement), message=message, actor=actor))
 
 
-def for_reader(statement: A, keeper: Actor, runtime: str) -> A:
+def for_reader(statement: A, keeper: Actor, runtime: str, *, stopped: bool = False) -> A:
     """Return a problem or risk that names what works on the Kyma, and commands for its reader.
 
-    `runtime` is the name under which its control plane knows the cluster, "" if it is read directly.
+    `runtime` is the name under which its control plane knows the cluster, "" if it is read directly; `stopped` means
+    that the keeper does not run now.
     """
-    named = statement_with_keeper(statement, keeper)
+    named = statement_with_keeper(statement, keeper, stopped=stopped)
     advice = _advice_for_reader(named.advice, keeper, runtime)
     return named if advice is named.advice else cast(A, replace(cast(Struct, named), advice=advice))
 
 
-def reason_for_reader(reason: Reason, keeper: Actor, runtime: str) -> Reason:
-    """Return a reason that names what works on the Kyma, and commands for its reader."""
-    reason = replace(reason, advice=_advice_for_reader(reason.advice, keeper, runtime))
-    if keeper is Actor.KLM:
-        return reason
+def reason_for_reader(reason: Reason, keeper: Actor, runtime: str, *, stopped: bool = False) -> Reason:
+    """Return a reason that names what works on the Kyma, and commands for its reader; `stopped` as in `for_reader`."""
+    effect = reason.effect
+    if stopped and reason.actor is Actor.KLM:
+        effect = f"{effect}; {NOT_RUNNING}" if effect else NOT_RUNNING
     return replace(
         reason,
         cause=with_keeper(reason.cause, keeper),
-        effect=with_keeper(reason.effect, keeper),
-        actor=actor_with_keeper(reason.actor, keeper),
+        effect=with_keeper(effect, keeper),
+        actor=actor_with_keeper(reason.actor, keeper, stopped=stopped),
+        advice=_advice_for_reader(reason.advice, keeper, runtime),
     )
 
 

@@ -14,7 +14,7 @@ from kymatui.domain.catalog.rows import Catalog, ModuleRow
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
-from kymatui.domain.kyma.kyma_keeper import statement_with_keeper
+from kymatui.domain.kyma.kyma_keeper import NOT_RUNNING, statement_with_keeper
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma.states import State, StateSource
@@ -83,7 +83,11 @@ NOT_VISIBLE: Final = "Kyma edited; waiting for lifecycle-manager to react"
 
 def progress_with_keeper(progress: EditProgress, catalog: Catalog) -> EditProgress:
     """Return progress that names what works on the Kyma."""
-    return statement_with_keeper(progress, catalog.kyma.keeper) if catalog.kyma is not None else progress
+    if (kyma := catalog.kyma) is None:
+        return progress
+    if kyma.stopped and progress.actor is Actor.KLM:
+        progress = replace(progress, message=f"{progress.message}; {NOT_RUNNING}")
+    return statement_with_keeper(progress, kyma.keeper, stopped=bool(kyma.stopped))
 
 
 def track_edit(

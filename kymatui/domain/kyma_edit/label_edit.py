@@ -145,7 +145,8 @@ def propose_labels(snapshot: Snapshot, labels: Labels, now: float) -> LabelPropo
     name = {"name": edit.kyma.name, "namespace": edit.kyma.namespace, "labels": labels}
     git = git_changes(kyma.raw, {"metadata": name})
     after = build_catalog(replace(snapshot, kymas=kymas), now, cache=cache)
-    return LabelProposal(edit, refusal, compare_catalogs(before, after), warnings=git_warnings(git), git=git)
+    warnings = (*before.edit_warnings, *git_warnings(git))
+    return LabelProposal(edit, refusal, compare_catalogs(before, after), warnings=warnings, git=git)
 
 
 def _refusal(kyma: Kyma) -> str:

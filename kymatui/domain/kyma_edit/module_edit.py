@@ -19,7 +19,7 @@ from kymatui.domain.gitops import GitChanges, git_warnings
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kyma.kyma_keeper import with_keeper
 from kymatui.domain.kyma.kymas import OWN_CHANNEL, Kyma, Policy, read_kyma
-from kymatui.domain.kyma.problems import Actor, shell_command
+from kymatui.domain.kyma.problems import shell_command
 from kymatui.domain.kyma.states import State
 from kymatui.domain.kyma.versions import same_version
 from kymatui.domain.kyma_edit import entry_patch
@@ -141,12 +141,12 @@ def propose_edit(snapshot: Snapshot, toggle: ModuleEdit, now: float, cache: Read
     was, will = before.row(toggle.module), after.row(toggle.module)
     unknown = explain_missing(snapshot.feeds, CATALOG_FEEDS)
     case = _Case(toggle, kyma, edit, was, will, unknown, kyma.meta.name if snapshot.joined else "")
-    keeper = before.kyma.keeper if before.kyma is not None else Actor.KLM
+    warnings = [*(_pending(case) if edit.is_empty else (*before.edit_warnings, *_warnings(case)))]
     return EditProposal(
         toggle,
         edit,
-        tuple(with_keeper(words, keeper) for words in _refusals(case)),
-        tuple(with_keeper(words, keeper) for words in (_pending(case) if edit.is_empty else _warnings(case))),
+        tuple(with_keeper(words, before.keeper) for words in _refusals(case)),
+        tuple(with_keeper(words, before.keeper) for words in warnings),
         () if edit.is_empty else compare_catalogs(before, after),
         _is_gone(case),
         case.offers is not None,

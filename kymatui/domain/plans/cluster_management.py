@@ -6,7 +6,7 @@ only if Kymas and Manifests are listed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Any
 
@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import field_managers
-from kymatui.domain.kyma.kyma_keeper import OWN_OPERATOR, Operator, is_lifecycle_manager
+from kymatui.domain.kyma.kyma_keeper import OWN_OPERATOR, is_lifecycle_manager, why_stopped
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.snapshot.cluster_index import KYMA_FEED, MANIFEST_FEED, choose_kyma, snapshot_keeper
 from kymatui.domain.snapshot.missing_lists import UnknownFact, explain_missing
@@ -33,29 +33,27 @@ class ClusterManager(StrEnum):
 class ClusterManagement(Struct, frozen=True):
     """The manager of a cluster; `why` is the evidence, `way` tells how to enable modules.
 
-    `operator` is set if kymatui's operator manages the cluster and its Lease is readable; `unknown` names the
-    missing list if the manager is unknown. `kymas` is whether the manager works on Kymas, as the whole operator does,
-    and not on Manifests alone.
+    `stopped` says why it does not run, "" where it runs or nothing shows it; `unknown` names the missing list if the
+    manager is unknown. `kymas` is whether the manager works on Kymas, as the whole operator does, and not on Manifests
+    alone.
     """
 
     keeper: ClusterManager
     why: str
-    operator: Operator | None = None
+    stopped: str = ""
     unknown: UnknownFact | None = None
     kymas: bool = False
 
     @property
     def works_on_kymas(self) -> bool:
-        """Return whether an edit of the Kyma has an effect."""
-        if self.keeper is ClusterManager.LIFECYCLE_MANAGER:
-            return True
-        return self.kymas and (self.operator is None or self.operator.works)
+        """Return whether an edit of the Kyma has an effect while the manager runs."""
+        return self.keeper is ClusterManager.LIFECYCLE_MANAGER or self.kymas
 
     @property
     def way(self) -> str:
-        if self.operator is not None and not self.operator.works:
-            if self.kymas:
-                return "edits of the Kyma have no effect until `kymatui operator` runs again"
+        if self.stopped:
+            if self.works_on_kymas:
+                return f"edits of the Kyma have no effect until {_STARTED[self.keeper]} runs again"
             return "Manifests have no effect until `kymatui operator` runs again; all other modules are direct"
         if self.kymas:
             return "enable modules in the Kyma resource"
@@ -71,6 +69,8 @@ class ClusterManagement(Struct, frozen=True):
         """Return the manager in two to four words, for the header."""
         if self.unknown is not None:
             return f"manager {self.unknown.gap}"
+        if self.stopped:
+            return f"{self.keeper} not running"
         return "not managed" if self.keeper is ClusterManager.NOBODY else f"managed by {self.keeper.value}"
 
     @property
@@ -78,37 +78,33 @@ class ClusterManagement(Struct, frozen=True):
         """Return the manager in one word, for narrow screens."""
         if self.unknown is not None:
             return f"manager {self.unknown.gap}"
-        return {ClusterManager.LIFECYCLE_MANAGER: "klm", ClusterManager.OPERATOR: "operator"}.get(
-            self.keeper, "not managed"
-        )
+        name = {ClusterManager.LIFECYCLE_MANAGER: "klm", ClusterManager.OPERATOR: "operator"}.get(self.keeper)
+        return f"{name} not running" if self.stopped else name or "not managed"
 
     def __str__(self) -> str:
-        if self.keeper is ClusterManager.LIFECYCLE_MANAGER:
+        if self.keeper is ClusterManager.LIFECYCLE_MANAGER and not self.stopped:
             return "lifecycle-manager installs modules here; change them in the Kyma"
         return f"{self.word[:1].upper()}{self.word[1:]} ({self.why}); {self.way}"
 
 
-def detect_management(snapshot: Snapshot, operator: Callable[[], Operator | None] = lambda: None) -> ClusterManagement:
-    """Return the manager of a snapshot's cluster.
+_STARTED = {ClusterManager.LIFECYCLE_MANAGER: Actor.KLM.value, ClusterManager.OPERATOR: "`kymatui operator`"}
 
-    `operator` reads the Lease; it is called only where kymatui's operator works or has worked.
-    """
+
+def detect_management(snapshot: Snapshot) -> ClusterManagement:
+    """Return the manager of a snapshot's cluster."""
     keeper, why = _keeper(snapshot)
+    lease = snapshot.keeper_lease
+    stopped = why_stopped(keeper, () if snapshot.joined else snapshot.workloads, lease) if keeper is not None else ""
+    why = f"{why}; {lease.message}" if lease is not None and lease.keeper is keeper else why
     if keeper is Actor.KLM:
-        return ClusterManagement(ClusterManager.LIFECYCLE_MANAGER, why)
+        return ClusterManagement(ClusterManager.LIFECYCLE_MANAGER, why, stopped)
     is_own = keeper is Actor.OPERATOR
     unknown = explain_missing(snapshot.feeds, (KYMA_FEED,) if is_own else (KYMA_FEED, MANIFEST_FEED))
     if unknown is not None:
-        return ClusterManagement(ClusterManager.UNKNOWN, unknown.reason, None, unknown)
+        return ClusterManagement(ClusterManager.UNKNOWN, unknown.reason, unknown=unknown)
     if is_own:
-        lease = snapshot.operator or operator()
         works_on_kymas = any(OWN_OPERATOR in field_managers(raw) for raw in snapshot.kymas)
-        return ClusterManagement(
-            ClusterManager.OPERATOR,
-            f"{why}; {lease.message}" if lease is not None else why,
-            lease,
-            kymas=works_on_kymas,
-        )
+        return ClusterManagement(ClusterManager.OPERATOR, why, stopped, kymas=works_on_kymas)
     if _has_status(snapshot.kymas):
         return ClusterManagement(ClusterManager.LIFECYCLE_MANAGER, "the Kyma has a status")
     if _has_status(snapshot.manifests):

@@ -138,6 +138,7 @@ def join_snapshots(pair: RuntimePair) -> Snapshot:
         feeds=_feeds(pair, runtime),
         taken_at=runtime.taken_at or pair.control.taken_at,
         rules=pair.control.rules or runtime.rules,
+        keeper_lease=pair.control.keeper_lease,
         joined=pair.runtime is not None,
         taken_over=_taken_over(pair),
         runtime_kyma=own.raw if own is not None else None,

@@ -20,7 +20,7 @@ from kymatui.domain.kubernetes.object_meta import (
     read_ref,
 )
 from kymatui.domain.kyma.field_defaults import FieldSchema
-from kymatui.domain.kyma.kyma_keeper import actor_with_keeper, with_keeper
+from kymatui.domain.kyma.kyma_keeper import actor_with_keeper, why_stopped, with_keeper
 from kymatui.domain.kyma.kymas import Kyma
 from kymatui.domain.kyma.problems import Actor, advice_for_runtime, with_advice
 from kymatui.domain.modules.risks import taken_over_advice, taken_over_words
@@ -60,11 +60,11 @@ class SideBySide(Struct, frozen=True):
 
 def compare_sides(pair: RuntimePair, now: float) -> SideBySide:
     """Compare both sides; `now` is in seconds of the Unix clock."""
-    keeper = snapshot_keeper(pair.control, pair.control_kyma.raw if pair.control_kyma is not None else None)
+    kyma = pair.control_kyma.raw if pair.control_kyma is not None else None
+    keeper = snapshot_keeper(pair.control, kyma) or Actor.KLM
+    stopped = bool(why_stopped(keeper, pair.control.workloads, pair.control.keeper_lease))
     lines = (
-        replace(line, why=with_keeper(line.why, keeper), actor=actor_with_keeper(line.actor, keeper))
-        if keeper is Actor.OPERATOR
-        else line
+        replace(line, why=with_keeper(line.why, keeper), actor=actor_with_keeper(line.actor, keeper, stopped=stopped))
         for line in _lines(pair, now)
     )
     return SideBySide(pair.name, tuple(sorted(lines, key=sort_key)))

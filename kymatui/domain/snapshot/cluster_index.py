@@ -15,9 +15,9 @@ from kymatui.domain.installed import (
     read_installations,
 )
 from kymatui.domain.kubernetes.json_reader import JsonReader
-from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, MalformedObject, field_managers, read_ref
+from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, MalformedObject, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectKey
-from kymatui.domain.kyma.kyma_keeper import find_keeper, is_keeper
+from kymatui.domain.kyma.kyma_keeper import find_keeper, possible_keepers, why_stopped
 from kymatui.domain.kyma.kymas import KYMA_NAME, KYMA_NAMESPACE, Kyma, as_requested, read_kyma
 from kymatui.domain.kyma.manifests import Manifest, manifest_name, read_manifest
 from kymatui.domain.kyma.problems import Actor
@@ -56,7 +56,8 @@ class ClusterIndex(Struct, frozen=True):
     """A snapshot's objects by key; `is_runtime` is False in a control plane.
 
     `modules` are those of catalogs, Kyma and Manifests; `installations` and `releases` are by the names of their rows.
-    `keeper` is what works on the Kyma: lifecycle-manager or kymatui's operator.
+    `keeper` is what works on the Kyma: lifecycle-manager or kymatui's operator. `stopped` says why it does not run, ""
+    where it does or nothing shows it.
     """
 
     snapshot: Snapshot
@@ -74,7 +75,13 @@ class ClusterIndex(Struct, frozen=True):
     releases: Mapping[str, RecordedInstallation] = field(default_factory=dict)
     owned_workloads: Mapping[Owner, tuple[Object, ...]] = field(default_factory=dict)
     keeper: Actor = Actor.KLM
+    stopped: str = ""
     is_runtime: bool = True
+
+    @property
+    def is_stopped(self) -> bool:
+        """Return whether what works on the Kyma is known not to run."""
+        return bool(self.stopped)
 
     @property
     def runtime(self) -> str:
@@ -190,6 +197,15 @@ def index_cluster(snapshot: Snapshot, cache: ReadCache | None = None) -> Cluster
         kyma = as_requested(kyma, deleted)
     modules = _module_names(kyma, templates, own)
     installations, releases = name_installations(_installations(snapshot, manifests, cache), modules)
+    keeper = (
+        cache.recall(
+            "keeper",
+            (snapshot.manifests, workloads, (owner,)),
+            lambda: snapshot_keeper(snapshot, owner),
+            snapshot.keeper_lease,
+        )
+        or Actor.KLM
+    )
     return ClusterIndex(
         snapshot=snapshot,
         kyma=kyma,
@@ -209,13 +225,8 @@ def index_cluster(snapshot: Snapshot, cache: ReadCache | None = None) -> Cluster
         installations=installations,
         releases=releases,
         owned_workloads=cache.recall("owned workloads", (workloads,), lambda: _grouped(workloads, _by_owner)),
-        keeper=cache.recall(
-            "keeper",
-            (snapshot.manifests, workloads, (owner,)),
-            lambda: snapshot_keeper(snapshot, owner),
-            snapshot.operator,
-        )
-        or Actor.KLM,
+        keeper=keeper,
+        stopped=why_stopped(keeper, () if snapshot.joined else workloads, snapshot.keeper_lease),
         is_runtime=is_runtime,
     )
 
@@ -228,9 +239,19 @@ def _runs_here(manifests: Mapping[str, Manifest], workloads: Iterable[Object]) -
 
 def snapshot_keeper(snapshot: Snapshot, kyma: object | None) -> Actor | None:
     """Return what works on a Kyma of the snapshot, and if it has none, on the Manifests; None if nothing shows it."""
-    of_kyma = [kyma] if isinstance(kyma, Mapping) else []
-    has_trace = any(is_keeper(manager) for raw in of_kyma for manager in field_managers(raw))
-    return find_keeper(of_kyma if has_trace else snapshot.manifests, snapshot.workloads, snapshot.operator)
+    written = [kyma] if isinstance(kyma, Mapping) and possible_keepers(kyma) else snapshot.manifests
+    return find_keeper(written, snapshot.workloads, snapshot.keeper_lease)
+
+
+def asked_keepers(kymas: Sequence[Object], manifests: Iterable[Object]) -> frozenset[Actor]:
+    """Return what may work on the Kyma, and if it has none, on the Manifests; nothing where it runs elsewhere."""
+    kyma = choose_kyma(kymas)
+    if isinstance(kyma, Mapping):
+        if owning_manifest(kyma):
+            return frozenset()
+        if keepers := possible_keepers(kyma):
+            return frozenset(keepers)
+    return frozenset(keeper for raw in manifests for keeper in possible_keepers(raw))
 
 
 def _module_names(kyma: Kyma | None, templates: TemplateIndex, manifests: Iterable[str]) -> frozenset[str]:

@@ -15,7 +15,7 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.errors import KymatuiError, UnauthorizedError
 
 if TYPE_CHECKING:
-    from kymatui.domain.kyma.kyma_keeper import Operator
+    from kymatui.domain.kyma.kyma_keeper import KeeperLease
     from kymatui.domain.kyma.maintenance_windows import ControllerSettings
 
 
@@ -152,7 +152,7 @@ class Snapshot(Struct, frozen=True):
     on the runtime that the catalog sync overwrites. `inventories` are kymatui's ConfigMaps, `releases` the metadata of
     Helm's records. While a run on an installation is unfinished, `leases` are those that a living run may hold, None
     if they are not listed, and `applied` has the metadata of its objects by its record, as far as all are listed.
-    `operator` is kymatui's operator by its Lease, read only where field managers do not show what works on the Kyma.
+    `keeper_lease` is what works on the Kyma by its Lease, None where that is not read.
     """
 
     cluster: str
@@ -179,4 +179,4 @@ class Snapshot(Struct, frozen=True):
     releases: tuple[Object, ...] = ()
     leases: tuple[Object, ...] | None = None
     applied: Mapping[ObjectRef, tuple[Object, ...]] = field(default_factory=dict)
-    operator: Operator | None = None
+    keeper_lease: KeeperLease | None = None

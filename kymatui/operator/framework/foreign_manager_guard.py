@@ -10,7 +10,7 @@ from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import OPERATOR, format_time, last_writes, parse_time, read_ref
 from kymatui.domain.kubernetes.refs import DEPLOYMENT, GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.controller_flags import read_controller_flags
-from kymatui.domain.kyma.kyma_keeper import is_lifecycle_manager
+from kymatui.domain.kyma.kyma_keeper import ELECTION, is_lifecycle_manager
 from kymatui.domain.remote.kyma_sync import ANNOTATION_OWNED_BY
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.engine.jobs.lease import LEASE
@@ -19,8 +19,6 @@ from kymatui.moments import format_duration
 
 P = ParamSpec("P")
 T = TypeVar("T")
-ELECTION: Final = "893110f7.kyma-project.io"
-"""The name of the Lease for which lifecycle-manager's replicas compete."""
 KYMA: Final = GroupVersionKind(OPERATOR, "v1beta2", "Kyma")
 _MANIFEST: Final = GroupVersionKind(OPERATOR, "v1beta2", "Manifest")
 _CLOCKS_DIFFER: Final = 60.0  # seconds that the clocks of two machines may differ

@@ -7,14 +7,15 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from kymatui.actions.operator_lease import LEASE as OPERATOR_LEASE
+from kymatui.actions.operator_lease import KeeperWatch
 from kymatui.adapters.kube.api.client import Client
 from kymatui.adapters.kube.objects.api_resource import ApiResource
 from kymatui.adapters.kube.watch.projections import MetadataOnly, Workload
 from kymatui.adapters.kube.watch.watch_cache import ChangeBell
 from kymatui.domain.installed import INVENTORIES, RecordedInstallation, read_installations
+from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
-from kymatui.domain.kyma.kyma_keeper import Operator, is_keeper_unclear, read_operator
+from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.ownership import LABEL_PART_OF, read_owner
 from kymatui.domain.snapshot.cluster_index import (
     INVENTORY_FEED,
@@ -22,10 +23,12 @@ from kymatui.domain.snapshot.cluster_index import (
     RELEASE_MAP_FEED,
     WORKLOAD_FEEDS,
     WORKLOADS,
+    asked_keepers,
     choose_kyma,
 )
 from kymatui.domain.snapshot.snapshots import FeedState, Object, namespaced_feed
 from kymatui.engine.jobs.identity import is_dead
+from kymatui.sessions.cluster.cluster_access import cluster_of
 from kymatui.sessions.feeds.community_catalogs import CommunityCatalogs
 from kymatui.sessions.feeds.feed_director import FeedDirector
 from kymatui.sessions.feeds.feeds import (
@@ -55,10 +58,13 @@ class CatalogFeeds:
         self._feeds = feeds
         self._catalogs = catalogs
         self._namespace = namespace
+        self._bell = bell
         self.director = FeedDirector("catalog-session", self.arrange, self.pause, feeds, bell)
         self._control_plane_templates: tuple[Object, ...] = ()
         self._crds = CrdMetadata()
         self.installed = InstalledFeeds(client, feeds)
+        self.keeper = KeeperWatch()
+        self._keepers: tuple[object, object, frozenset[Actor]] = ((), (), frozenset())
         self._arranged_for: object = None
         self._seen_crds: frozenset[str] = frozenset()
         self._tries = 0
@@ -88,6 +94,10 @@ class CatalogFeeds:
             if (resource := self._feeds.find(fixed)) is not None:
                 self._follow(fixed.feed, resource, fixed)
         self.installed.arrange(self._namespaces)
+        kyma = choose_kyma(self._feeds.objects(KYMA_KINDS[0].feed))
+        namespace = read_ref(kyma).namespace if kyma is not None else KYMA_NAMESPACE
+        if self.keeper.refresh(cluster_of(self._client), self._asked_keepers, namespace):
+            self._bell.ring()
         self._arrange_modules()
         self._resources = {resource.name: resource for resource in self._client.discovery.known()}
         if self._tries and not self._seen_crds - self._resources.keys():
@@ -100,7 +110,7 @@ class CatalogFeeds:
             return max(0.0, self._due - time.monotonic())
         crds = self._feeds.states().get(DEFINITIONS)
         followed = crds is not None and crds.state in (FeedState.LIVE, FeedState.SYNCING)
-        return None if followed else _PROBE
+        return self.keeper.pause if followed else _PROBE
 
     @property
     def is_outdated(self) -> bool:
@@ -138,6 +148,14 @@ class CatalogFeeds:
             labels=fixed.labels if fixed is not None else "",
             missing=self._rediscover,
         )
+
+    @property
+    def _asked_keepers(self) -> frozenset[Actor]:
+        """Return whose Leases are read; found again only if a Kyma or Manifest changed."""
+        kymas, manifests = self._feeds.objects(KYMA_KINDS[0].feed), self._feeds.objects(KYMA_KINDS[3].feed)
+        if self._keepers[0] is not kymas or self._keepers[1] is not manifests:
+            self._keepers = kymas, manifests, asked_keepers(kymas, manifests)
+        return self._keepers[2]
 
     @property
     def _namespaces(self) -> tuple[str, ...]:
@@ -191,7 +209,7 @@ class CatalogFeeds:
         crds = self._feeds.objects(DEFINITIONS)
         installed = self.installed.installations
         inputs = map(_Same, (templates, outside, self._control_plane_templates, crds, installed))
-        return *inputs, self.installed.is_keeper_unclear, self.installed.perhaps_gone
+        return *inputs, self._asked_keepers, self.installed.perhaps_gone
 
 
 class _Same:
@@ -277,7 +295,6 @@ def _lacks_workloads(
 _VERBS: Final = ("get", "list", "watch")
 _LEASES: Final = ApiResource("coordination.k8s.io", "v1", "Lease", "leases", True, _VERBS)
 _LEASE_FEED: Final = namespaced_feed("leases", "all namespaces")
-_OPERATOR_FEED: Final = namespaced_feed("leases", "kube-system")
 _OF_HELM: Final = "app.kubernetes.io/managed-by=Helm"
 _MOST: Final = 40  # kinds and namespaces of one installation that are listed
 _LISTED: Final = (FeedState.LIVE, FeedState.STALE)
@@ -293,24 +310,7 @@ class InstalledFeeds:
         self._read: tuple[object, object, tuple[RecordedInstallation, ...]] = ((), (), ())
         self._parts: dict[ObjectRef, tuple[RecordedInstallation, tuple[str, ...]]] = {}
         self._extra: frozenset[str] = frozenset()
-        self._unclear: tuple[object, bool] = ((), False)
         self._gone: tuple[tuple[object, ...], tuple[RecordedInstallation, ...]] = ((), ())
-
-    @property
-    def is_keeper_unclear(self) -> bool:
-        """Return whether only the operator's Lease shows what works on the Kyma; read again only if Kymas changed."""
-        kymas = self._feeds.objects(KYMA_KINDS[0].feed)
-        if self._unclear[0] is not kymas:
-            kyma = choose_kyma(kymas)
-            self._unclear = kymas, isinstance(kyma, Mapping) and is_keeper_unclear(kyma)
-        return self._unclear[1]
-
-    @property
-    def operator(self) -> Operator | None:
-        """Return kymatui's operator by its Lease, None if this is not read."""
-        if not self._is_listed(_OPERATOR_FEED):
-            return None
-        return read_operator(next(iter(self._feeds.objects(_OPERATOR_FEED)), None), time.time(), is_dead)
 
     @property
     def inventories(self) -> tuple[Object, ...]:
@@ -366,18 +366,12 @@ class InstalledFeeds:
         """Follow the objects of unfinished and perhaps deleted installations, and Leases.
 
         Leases are followed in `namespaces` where not all may be listed.
-
-        The operator's Lease is followed where nothing else shows what works on the Kyma.
         """
         unfinished = [entry for entry in self.installations if entry.is_unfinished]
         followed = set()
         if unfinished:
             followed.add(_LEASE_FEED)
             self._feeds.follow(_LEASE_FEED, _LEASES, namespaces=namespaces, labels=INVENTORIES)
-        if self.is_keeper_unclear:
-            followed.add(_OPERATOR_FEED)
-            name = f"metadata.name={OPERATOR_LEASE.name}"
-            self._feeds.follow(_OPERATOR_FEED, _LEASES, only=OPERATOR_LEASE.namespace, fields=name)
         parts = {}
         for installation in (*unfinished, *self.perhaps_gone):
             kinds = list(dict.fromkeys((ref.kind, ref.namespace) for ref in installation.refs))

@@ -195,7 +195,7 @@ class CatalogSession:
             releases=self._watched.installed.releases,
             leases=self._watched.installed.leases,
             applied=self._watched.installed.applied(),
-            operator=self._watched.installed.operator,
+            keeper_lease=self._watched.keeper.lease,
         )
 
     def add_templates(self, templates: tuple[Object, ...]) -> None:

@@ -9,12 +9,14 @@ from contextlib import closing
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kymatui.actions.operator_lease import read_keeper
 from kymatui.adapters.kube.api.client import Client
 from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, FleetTracker
 from kymatui.domain.fleet.manifest_summary import read_summary
-from kymatui.domain.fleet.runtimes import Fleet, Runtime, build_fleet
+from kymatui.domain.fleet.runtimes import Fleet, Runtime, build_fleet, with_lease
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.domain.kyma.kyma_keeper import why_stopped
 from kymatui.domain.kyma.module_templates import ModuleTemplate, read_template
 from kymatui.domain.kyma.template_index import ReleaseMeta, read_release_meta
 from kymatui.domain.snapshot.missing_lists import ListGap, UnknownFact
@@ -49,7 +51,13 @@ def read_fleet(options: SessionOptions, *, labels: str = "") -> tuple[str, Fleet
         notes.append(f"drift is unknown: {error}")
     if not labels and not options.namespace:
         save_runtime_names(client, [(ref.namespace, ref.name) for ref in map(read_ref, kymas)])
-    return cluster.name, build_fleet(kymas, metas, unknown), tuple(notes)
+    fleet = build_fleet(kymas, metas, unknown)
+    if fleet.runtimes:
+        keepers = {runtime.keeper for runtime in fleet.runtimes}
+        lease = read_keeper(cluster, keepers, fleet.runtimes[0].ref.namespace)
+        fleet = replace(fleet, runtimes=tuple(with_lease(runtime, lease) for runtime in fleet.runtimes))
+        notes += filter(None, (why_stopped(keeper, (), lease) for keeper in sorted(keepers)))
+    return cluster.name, fleet, tuple(notes)
 
 
 def fleet_picture(options: SessionOptions, cluster: str, fleet: Fleet, runtimes: Iterable[Runtime]) -> FleetSnapshot:

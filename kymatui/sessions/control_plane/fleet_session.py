@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
+from kymatui.actions.operator_lease import KeeperWatch
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.adapters.kube.watch.projections import FleetKyma, FleetManifest
 from kymatui.adapters.kube.watch.watch_cache import ChangeBell
@@ -47,9 +48,10 @@ class FleetSession:
         self._feeds.expect([METAS.feed])
         self._painter = FleetTracker()
         self._metas_seen: tuple[Object, ...] = ()
+        self._keeper = KeeperWatch()
         self._noticing = False
         self._names: dict[RuntimeKey, None] = {}
-        self._director = FeedDirector("fleet-session", self._arrange, lambda: _PROBE, self._feeds, self._bell)
+        self._director = FeedDirector("fleet-session", self._arrange, self._pause, self._feeds, self._bell)
 
     @property
     def name(self) -> str:
@@ -97,6 +99,7 @@ class FleetSession:
         if metas is not self._metas_seen:
             self._metas_seen = metas
             self._painter.metas(metas_by_module(metas))
+        self._painter.lease(self._keeper.lease)
         changed = self._rows[KYMAS.feed].changes()
         self._painter.kymas(changed, now, notice=self._noticing)
         self._name(changed)
@@ -153,6 +156,14 @@ class FleetSession:
             self._follow(fixed)
         if self.feeds[KYMAS.feed].state is not FeedState.SYNCING:
             self._follow(MANIFESTS)
+        runtimes = [row for row in self._rows[KYMAS.feed].values() if isinstance(row, Runtime)]
+        keepers = frozenset(runtime.keeper for runtime in runtimes)
+        if runtimes and self._keeper.refresh(self.home, keepers, runtimes[0].ref.namespace):
+            self._bell.ring()
+
+    def _pause(self) -> float:
+        pause = self._keeper.pause
+        return _PROBE if pause is None else pause
 
     def _follow(self, fixed: WatchedKind) -> None:
         resource = self._feeds.find(fixed)

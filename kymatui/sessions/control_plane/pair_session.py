@@ -137,7 +137,9 @@ class PairSession(RuntimeSession):
         limit = WaitLimit(timeout)
         if self._rules is None:
             self._rules, self._rule_notes = self._read_rules()
-        return super().wait_complete(max(limit.remaining, 0.0))
+        is_complete = super().wait_complete(max(limit.remaining, 0.0))
+        self._control.look_at_keeper()
+        return is_complete
 
     def _read_rules(self) -> tuple[ControllerSettings, tuple[str, ...]]:
         if self._plane is not None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
+from kymatui.actions.operator_lease import KeeperWatch
 from kymatui.adapters.kube.api.client import Client
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.adapters.kube.watch.watch_cache import ChangeBell
@@ -26,6 +27,7 @@ from kymatui.domain.kyma.maintenance_windows import ControllerSettings
 from kymatui.domain.plans.cluster_target import ClusterTarget
 from kymatui.domain.remote.runtime_pair import RuntimePair, join_snapshots
 from kymatui.domain.remote.watcher_chains import WatcherChain, build_chains
+from kymatui.domain.snapshot.cluster_index import asked_keepers
 from kymatui.domain.snapshot.missing_lists import are_settled
 from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, Feed, FeedState, Object, Snapshot
 from kymatui.engine.cluster.logins import WaitLimit
@@ -245,9 +247,9 @@ class RuntimeSession:
                 self._outdated = False
             if self.inner is None:
                 attempt = self._attempt(attempt)
-            if not self._closed.is_set() and self._control.read_rules():
+            if not self._closed.is_set() and (self._control.read_rules() | self._control.look_at_keeper()):
                 self._bell.ring()
-            self._again.wait(None if self.inner is not None else _BACKOFF.delay(attempt - 1))
+            self._again.wait(self._control.pause if self.inner is not None else _BACKOFF.delay(attempt - 1))
 
     def _attempt(self, attempt: int) -> int:
         """Try once; return the number of attempts that failed in a row."""
@@ -325,6 +327,7 @@ class ControlSide:
         self._has_secret = has_secret
         self._ask_rules = rules
         self._rules: FoundRules | None = None
+        self._keeper = plane.keeper if plane is not None else KeeperWatch()
         self._own: Feeds | None = None
         self._feeds: Feeds | RuntimeShare
         if plane is None:
@@ -367,6 +370,7 @@ class ControlSide:
             feeds={name: feed for name, feed in feeds.states().items() if name != _SECRET.feed},
             taken_at=now,
             rules=self._rules[0] if self._rules is not None else self._configured()[0],
+            keeper_lease=self._keeper.lease,
         )
 
     def follow(self) -> None:
@@ -402,6 +406,17 @@ class ControlSide:
                 (unknown, *(note for note in notes if str(error) not in note)),
             )
         return True
+
+    @property
+    def pause(self) -> float:
+        """Return the seconds until `look_at_keeper` is due; the Kyma, which says whom to ask, may still come."""
+        pause = self._keeper.pause
+        return _BACKOFF.delay(0) if pause is None else pause
+
+    def look_at_keeper(self) -> bool:
+        """Read the Lease of what works on the Kyma if that is due; return whether what runs has changed."""
+        keepers = asked_keepers(self._feeds.objects(_KYMAS.feed), self._feeds.objects(_MANIFESTS.feed))
+        return self._keeper.refresh(self._home, keepers, self._key[0])
 
     def retry(self) -> None:
         self._feeds.retry()

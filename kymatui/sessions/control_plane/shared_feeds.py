@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from kymatui.actions.operator_lease import KeeperWatch
 from kymatui.domain.fleet.fleet_tracker import RuntimeKey
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME
@@ -38,6 +39,7 @@ class ControlPlane:
         self._parts: tuple[RuntimeShare, ...] = ()
         self._indices: dict[str, tuple[tuple[Object, ...], Mapping[RuntimeKey, tuple[Object, ...]]]] = {}
         self._rules: dict[str, ControllerSettings] = {}
+        self.keeper = KeeperWatch()
 
     def start(self, timeout: float) -> None:
         """List everything; raises what keeps the control plane from being asked, and UnreachableError for too late."""

@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kymatui.actions.audit import inspect_modules, is_access_error, known_users
+from kymatui.actions.operator_lease import read_keeper
 from kymatui.adapters.kube.objects.api_resource import ApiResource
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.adapters.kube.watch.projections import MetadataOnly
@@ -36,7 +37,7 @@ from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, LABEL_MODULE_NAME, field_managers, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
-from kymatui.domain.kyma.kyma_keeper import find_keeper
+from kymatui.domain.kyma.kyma_keeper import find_keeper, why_stopped
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.remote.runtime_pair import RuntimePair, join_snapshots
@@ -230,6 +231,7 @@ class ControlPlaneAudit:
         self.keys: tuple[RuntimeKey, ...] = tuple(sorted(map(_key, kymas)))
         self._keeper = find_keeper(kymas) or Actor.KLM
         self._namespaces = tuple(dict.fromkeys(namespace for namespace, _ in self.keys))
+        self._lease = read_keeper(home, (self._keeper,), self._namespaces[0]) if self._namespaces else None
         templates, metas = self._listed(_TEMPLATES), self._listed(_METAS)
         self._catalogs = {name: (_within(templates, name), _within(metas, name)) for name in self._namespaces}
         rules = {name: read_controller_rules(home, name, options) for name in self._namespaces}
@@ -243,7 +245,8 @@ class ControlPlaneAudit:
 
     def findings(self) -> Iterator[AuditFinding]:
         """Yield the findings of the control plane itself: catalog, Watchers, and leftovers of runtimes."""
-        yield from findings_with_keeper(self._own_findings(), self._keeper)
+        stopped = bool(why_stopped(self._keeper, (), self._lease))
+        yield from findings_with_keeper(self._own_findings(), self._keeper, stopped=stopped)
 
     def _own_findings(self) -> Iterator[AuditFinding]:
         now = time.time()
@@ -328,6 +331,7 @@ class ControlPlaneAudit:
             templates=templates,
             release_metas=metas,
             manifests=manifests,
+            keeper_lease=self._lease,
             feeds=self._feeds,
             taken_at=time.time(),
             rules=self._rules.get(namespace),

@@ -28,10 +28,8 @@ from kymatui.ui.connection.mailbox import Mailbox, MailSlot
 
 if TYPE_CHECKING:
     from kymatui.actions.modules.version_content import VersionReader
-    from kymatui.actions.operator_lease import OperatorWatch
     from kymatui.domain.catalog.change_history import ChangeHistory
     from kymatui.domain.catalog.rows import Catalog
-    from kymatui.domain.kyma.kyma_keeper import Operator
     from kymatui.domain.plans.cluster_management import ClusterManagement
     from kymatui.domain.plans.cluster_target import ClusterName, ClusterTarget
     from kymatui.domain.snapshot.object_index import ObjectIndex
@@ -76,7 +74,6 @@ class ClusterView:
         self._memory = ReadCache()
         self.flow_memory = ReadCache()
         """What flows and the reasons in menus read of the last snapshot; the link's thread has a memory of its own."""
-        self._operators: OperatorWatch | None = None
         self._followed: dict[object, FollowedObjects] = {}
         self._hole = MailSlot(mailbox, name)
         self.link = ClusterLink(connect, self._read, self._hole)
@@ -167,18 +164,8 @@ class ClusterView:
         catalog = build_catalog(snapshot, self._clock(), cache=self._memory)
         self.locations = index_objects(snapshot, self._memory)
         self.history.see(catalog, snapshot, self.locations, self._clock())
-        self.management = detect_management(snapshot, self._operator)
+        self.management = detect_management(snapshot)
         return catalog
-
-    def _operator(self) -> Operator | None:
-        """Return kymatui's operator, queried in the link's thread and only where it has left traces."""
-        from kymatui.actions.operator_lease import OperatorWatch
-
-        if self.link.session is None:
-            return None
-        if self._operators is None:
-            self._operators = OperatorWatch()
-        return self._operators.of(self.link.session.home)
 
     def follow(self, follower: object, objects: FollowedObjects) -> None:
         """Follow the objects that a screen displays; the latest request is served first."""

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, LABEL_MODULE_NAME
 from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kyma.kyma_keeper import ELECTION
 from kymatui.domain.kyma.kymas import Kyma
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings, WindowPolicy, read_policy_document
 from kymatui.domain.kyma.manifests import ImageSpec, Manifest
@@ -31,7 +32,6 @@ from kymatui.json_input import read_json
 from kymatui.ocm import ComponentDescriptor, read_descriptor
 from kymatui.operator.catalogs.runtime_catalog import CatalogCache, RuntimeCatalog
 from kymatui.operator.framework.controller import KindWatch, OperatorController, RequeueIntervals
-from kymatui.operator.framework.foreign_manager_guard import ELECTION
 from kymatui.operator.framework.runtime_cache import RuntimeCache, RuntimeClusters, SingleCluster
 from kymatui.operator.kymas.kyma_context import KymaContext
 from kymatui.operator.kymas.kyma_reconciler import KymaController
