@@ -12,6 +12,7 @@ from kymatui.domain.fleet.runtimes import Runtime, build_fleet, metas_by_module,
 from kymatui.domain.kubernetes.object_meta import MalformedObject
 from kymatui.domain.kyma.problems import with_advice
 from kymatui.domain.kyma.states import State, parse_state
+from kymatui.domain.modules.presence import Presence
 from kymatui.domain.modules.risks import NO_ACCESS, kyma_error_advice, kyma_error_words
 from kymatui.ui.presenters.fleet.fleet_reports import problem_rows
 from kymatui.ui.presenters.fleet.runtime_rows import count_runtimes
@@ -52,6 +53,33 @@ def test_only_what_changed_becomes_another_object() -> None:
     assert second.runtimes[CONTROL, "two"] is first.runtimes[CONTROL, "two"]
     assert [module.name for module in second.runtimes[KEY].drifting] == ["keda"]
     assert [(change.what, change.before, change.after) for change in second.changes] == [("version", "1.5.0", "1.4.0")]
+
+
+@pytest.mark.parametrize("manifests_first", [True, False])
+@pytest.mark.parametrize("state", ["Error", "Warning"])
+def test_a_module_whose_deletion_failed_is_not_counted_as_requested(state: str, manifests_first: bool) -> None:
+    """Its Kyma reports the state alone; its Manifest that it is being deleted."""
+    tracker = FleetTracker()
+    tracker.metas(METAS)
+    failed = sight("keda", state, "manager is gone", deleting=True)
+    key = (failed.namespace, failed.name)
+    going = {key: failed}
+
+    def report_kyma() -> None:
+        tracker.kymas({KEY: one(report("keda", "1.4.0", state), report("nats", "1.0.0"))}, NOW, notice=False)
+
+    if manifests_first:
+        tracker.manifests(going)
+    report_kyma()
+    if not manifests_first:
+        tracker.manifests(going)
+    runtime = painted(tracker).runtimes[KEY]
+    assert [module.name for module in runtime.drifting] == []
+    assert [module.presence for module in runtime.modules] == [Presence.DELETING, Presence.ENABLED]
+    (action,) = pending_actions(painted(tracker))
+    assert action.reason.startswith("lifecycle-manager cannot delete the module: ") is (state == "Error")
+    tracker.manifests({key: sight("keda", state)})
+    assert [module.name for module in painted(tracker).runtimes[KEY].drifting] == ["keda"]
 
 
 def test_channels_are_those_of_the_catalog_and_of_what_runs() -> None:

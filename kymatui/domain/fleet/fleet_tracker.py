@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from kymatui.domain.catalog.rows import NAMING_LISTS, Catalog
 from kymatui.domain.fleet.clusters import FleetCluster
 from kymatui.domain.fleet.manifest_summary import ManifestSummary
-from kymatui.domain.fleet.runtimes import Metas, Runtime, RuntimeModule, with_lease, with_release_metas
+from kymatui.domain.fleet.runtimes import Metas, Runtime, RuntimeModule, with_deletions, with_lease, with_release_metas
 from kymatui.domain.kubernetes.object_meta import MalformedObject
 from kymatui.domain.kyma.kyma_keeper import KeeperLease
 from kymatui.domain.snapshot.missing_lists import UnknownFact, explain_missing
@@ -164,7 +164,8 @@ class FleetTracker:
                 self._malformed[key] = item
             after = with_release_metas(item, self._metas) if isinstance(item, Runtime) else None
             if after is not None:
-                runtimes[key] = after = after if self._lease is None else with_lease(after, self._lease)
+                after = after if self._lease is None else with_lease(after, self._lease)
+                runtimes[key] = after = with_deletions(after, _deleted(self._manifests.get(key, ())))
             changes += runtime_changes(key, before, after, now) if notice else ()
         self._runtimes = runtimes
         self._changes = (*reversed(changes), *self._changes)[: self._kept]
@@ -187,6 +188,10 @@ class FleetTracker:
                 owners[summary.namespace, summary.kyma][key] = summary
         changed_owners = {owner: tuple(by_name.values()) for owner, by_name in owners.items()}
         self._manifests = {**self._manifests, **changed_owners}
+        own = {key: self._runtimes[key] for key in changed_owners if key in self._runtimes}
+        own = {key: with_deletions(runtime, _deleted(changed_owners[key])) for key, runtime in own.items()}
+        if any(self._runtimes[key] is not runtime for key, runtime in own.items()):
+            self._runtimes = {**self._runtimes, **own}
         waiting = {
             key
             for key, summaries in changed_owners.items()
@@ -203,6 +208,10 @@ class FleetTracker:
         return FleetSnapshot(
             cluster, self._runtimes, self._manifests, self._changes, malformed, feeds, now, self._metas, self._mandatory
         )
+
+
+def _deleted(summaries: Iterable[ManifestSummary]) -> frozenset[str]:
+    return frozenset(summary.module for summary in summaries if summary.deleting)
 
 
 def runtime_changes(key: RuntimeKey, before: Runtime | None, after: Runtime | None, at: float) -> Iterator[FleetChange]:

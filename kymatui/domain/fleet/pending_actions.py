@@ -28,7 +28,7 @@ from kymatui.domain.kyma.problems import (
     with_advice,
 )
 from kymatui.domain.kyma.states import State, parse_state, state_rank
-from kymatui.domain.modules.presence import actor_for_manifest_state, actor_on_report, is_held_by_resources
+from kymatui.domain.modules.presence import Presence, actor_for_manifest_state, actor_on_report, is_held_by_resources
 from kymatui.domain.modules.risks import kyma_error_advice, kyma_error_words
 from kymatui.domain.snapshot.missing_lists import UnknownFact
 from kymatui.domain.versions.drift import DriftKind
@@ -224,6 +224,8 @@ def _of_module(key: RuntimeKey, module: RuntimeModule, manifest: ManifestSummary
     if module.state is State.DELETING and is_held_by_resources(operation):
         operation = f"{Actor.KLM} waits until the CRs of {module.name} are deleted"
     reported = module.message or operation
+    if module.presence is Presence.DELETING and module.state is State.ERROR:
+        reported = f"{Actor.KLM} cannot delete the module: {reported or module.state}"
     advice = None if reported else _read_why(key, module.name)
     reason = with_advice(reported or str(module.state), advice)
     return PendingAction(key, module.name, module.state, actor, reason, manifest.changed if manifest else None, advice)

@@ -7,7 +7,8 @@ list. Expected versions come from the release metas, if these are readable.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
+from operator import is_
 from sys import intern
 
 from msgspec import Struct
@@ -16,7 +17,7 @@ from msgspec.structs import force_setattr, replace
 from kymatui.domain.kubernetes.object_meta import MalformedObject
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kyma_keeper import KeeperLease, actor_with_keeper, find_keeper, why_stopped
-from kymatui.domain.kyma.kymas import Kyma, ModuleReport, as_requested, read_kyma
+from kymatui.domain.kyma.kymas import KYMA_NAMESPACE, Kyma, ModuleReport, as_requested, read_kyma
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma.states import State, parse_state, state_rank
 from kymatui.domain.kyma.template_index import ReleaseMeta, read_release_meta
@@ -208,6 +209,25 @@ def with_lease(runtime: Runtime, lease: KeeperLease | None) -> Runtime:
     """Return the runtime with whether what works on its Kyma runs; the same object if nothing changes."""
     is_stopped = bool(why_stopped(runtime.keeper, (), lease))
     return runtime if is_stopped == runtime.is_stopped else replace(runtime, is_stopped=is_stopped)
+
+
+def with_deletions(runtime: Runtime, deleted: Container[str]) -> Runtime:
+    """Return the runtime with the modules in deletion whose Manifests are; the same object if nothing changes.
+
+    A deletion that has failed is in state Error or Warning, and the Kyma reports no more of it.
+    """
+    if runtime.ref.namespace == KYMA_NAMESPACE:  # its spec says what is requested
+        return runtime
+    known = {True: Presence.DELETING, False: Presence.ENABLED}
+    modules = tuple(
+        replace(module, presence=presence, drift=_NOT_COMPARED)
+        if module.presence in known.values()
+        and module.state is not State.DELETING
+        and module.presence is not (presence := known[module.name in deleted])
+        else module
+        for module in runtime.modules
+    )
+    return runtime if all(map(is_, modules, runtime.modules)) else replace(runtime, modules=modules)
 
 
 Metas = Mapping[tuple[str, str], ReleaseMeta]
