@@ -47,3 +47,6 @@ _._check_value, _._set_color, _._decolor
 
 # The library, for those who install modules with private registries.
 with_pull_secret, PULL_SECRET_VARIABLE
+
+# An option of a list, by its name.
+with_managed_fields

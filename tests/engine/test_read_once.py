@@ -32,7 +32,7 @@ class CountingCluster:
         return {"metadata": {"name": ref.name}} if ref.name != "missing" else None
 
     def list(self, kind: GroupVersionKind, namespace: str = "", **options: Any) -> list[dict[str, Any]]:
-        self.asked.append((kind, namespace, options["labels"], options["with_managed_fields"]))
+        self.asked.append((kind, namespace, options.get("labels", ""), options.get("with_managed_fields", False)))
         return [{"metadata": {"name": "one"}}]
 
 

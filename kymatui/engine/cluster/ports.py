@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from types import TracebackType
-from typing import Any, Final, Protocol, Self
+from typing import Any, Final, Protocol, Self, TypedDict, Unpack
 
 from msgspec import Struct, field
 
@@ -80,6 +80,14 @@ class Write(Struct, frozen=True):
     uid: str = ""
     resource_version: str = ""
     propagation: str = "Background"
+
+
+class ObjectListOptions(TypedDict, total=False):
+    """The options of a list. Only with `with_managed_fields` do the managed fields have field names."""
+
+    labels: str
+    with_managed_fields: bool
+    cancel: threading.Event | None
 
 
 class Writes(Protocol):
@@ -257,19 +265,8 @@ class Cluster(Writes, Protocol):
     def get(self, ref: ObjectRef, *, cancel: threading.Event | None = None) -> Object | None:
         """Return the object, None if it or its kind does not exist."""
 
-    def list(
-        self,
-        gvk: GroupVersionKind,
-        namespace: str = "",
-        *,
-        labels: str = "",
-        with_managed_fields: bool = False,
-        cancel: threading.Event | None = None,
-    ) -> list[Object]:
-        """Return all objects of a kind in one or all namespaces; empty if the kind is not served.
-
-        Only with `with_managed_fields` do the managed fields have field names.
-        """
+    def list(self, gvk: GroupVersionKind, namespace: str = "", **options: Unpack[ObjectListOptions]) -> list[Object]:
+        """Return all objects of a kind in one or all namespaces; empty if the kind is not served."""
 
     def open_log(self, query: LogQuery, *, cancel: threading.Event | None = None) -> LogStream:
         """Open the log of a container. Raises InvalidError if it has none yet, NotFoundError without the Pod."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import builtins
 import threading
 from collections.abc import Callable, Hashable
-from typing import TypeVar, cast
+from typing import TypeVar, Unpack, cast
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.cluster.ports import Clock, Cluster, Object
+from kymatui.engine.cluster.ports import Clock, Cluster, Object, ObjectListOptions
 from kymatui.engine.cluster.retries import DEFAULT_RETRY, RetryingCluster, RetryPolicy
 
 T = TypeVar("T")
@@ -33,21 +33,10 @@ class ReadOnceCluster(RetryingCluster):
         return self._once(ref, lambda: read(ref, cancel=cancel))
 
     def list(
-        self,
-        gvk: GroupVersionKind,
-        namespace: str = "",
-        *,
-        labels: str = "",
-        with_managed_fields: bool = False,
-        cancel: threading.Event | None = None,
+        self, gvk: GroupVersionKind, namespace: str = "", **options: Unpack[ObjectListOptions]
     ) -> builtins.list[Object]:
-        read = super().list
-        key = (gvk, namespace, labels, with_managed_fields)
-        return [
-            *self._once(
-                key, lambda: read(gvk, namespace, labels=labels, with_managed_fields=with_managed_fields, cancel=cancel)
-            )
-        ]
+        read, key = super().list, (gvk, namespace, options.get("labels", ""), options.get("with_managed_fields", False))
+        return [*self._once(key, lambda: read(gvk, namespace, **options))]
 
     def _once(self, key: Hashable, read: Callable[[], T]) -> T:
         with self._lock:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, Unpack
 
 from msgspec import Struct
 
@@ -22,6 +22,7 @@ from kymatui.engine.cluster.ports import (
     Cluster,
     LogStream,
     Object,
+    ObjectListOptions,
     Recording,
     ServedKind,
     Write,
@@ -152,20 +153,9 @@ class RetryingCluster(Writes):
     def get(self, ref: ObjectRef, *, cancel: threading.Event | None = None) -> Object | None:
         return self._try(lambda: self._cluster.get(ref, cancel=cancel or self._stop()))
 
-    def list(
-        self,
-        gvk: GroupVersionKind,
-        namespace: str = "",
-        *,
-        labels: str = "",
-        with_managed_fields: bool = False,
-        cancel: threading.Event | None = None,
-    ) -> list[Object]:
-        return self._try(
-            lambda: self._cluster.list(
-                gvk, namespace, labels=labels, with_managed_fields=with_managed_fields, cancel=cancel or self._stop()
-            )
-        )
+    def list(self, gvk: GroupVersionKind, namespace: str = "", **options: Unpack[ObjectListOptions]) -> list[Object]:
+        options["cancel"] = options.get("cancel") or self._stop()
+        return self._try(lambda: self._cluster.list(gvk, namespace, **options))
 
     def open_log(self, query: LogQuery, *, cancel: threading.Event | None = None) -> LogStream:
         return self._try(lambda: self._cluster.open_log(query, cancel=cancel or self._stop()))

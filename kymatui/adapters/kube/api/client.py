@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import msgspec
 
@@ -47,6 +47,17 @@ _METHODS = {
     WriteVerb.DELETE: "DELETE",
 }
 _TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
+
+
+class PageOptions(TypedDict, total=False):
+    """What selects the objects of a list, and how their pages are read: whole JSON in pages of `PAGE` by default."""
+
+    labels: str
+    fields: str
+    decode: Any
+    limit: int
+    accept: str
+    cancel: threading.Event | None
 
 
 class Client:
@@ -97,33 +108,12 @@ class Client:
         path = resource.path(namespace, name, subresource)
         return self.transport.read(Request("GET", path, accept=accept), read, cancel)
 
-    def list(
-        self,
-        resource: ApiResource,
-        namespace: str = "",
-        *,
-        labels: str = "",
-        fields: str = "",
-        decode: Any = None,
-        limit: int = PAGE,
-        accept: str = "application/json",
-        cancel: threading.Event | None = None,
-    ) -> Page:
+    def list(self, resource: ApiResource, namespace: str = "", **options: Unpack[PageOptions]) -> Page:
         """List all objects page by page. Start again once if the continue token expires between two pages."""
 
         def whole() -> Page:
             claim, items, version = BudgetClaim(self.ledger), [], ""
-            pages = self.pages(
-                resource,
-                namespace,
-                labels=labels,
-                fields=fields,
-                decode=decode,
-                limit=limit,
-                accept=accept,
-                cancel=cancel,
-            )
-            for page in pages:
+            for page in self.pages(resource, namespace, **options):
                 claim.add(weigh_all(page.items))
                 items += page.items
                 version = version or page.resource_version
@@ -135,26 +125,20 @@ class Client:
             return whole()
 
     def pages(
-        self,
-        resource: ApiResource,
-        namespace: str = "",
-        *,
-        labels: str = "",
-        fields: str = "",
-        decode: Any = None,
-        limit: int = PAGE,
-        accept: str = "application/json",
-        strict: bool = True,
-        cancel: threading.Event | None = None,
+        self, resource: ApiResource, namespace: str = "", *, strict: bool = True, **options: Unpack[PageOptions]
     ) -> Iterator[Page]:
         """Yield the pages of a list, so that few objects are in memory at a time. Raise ExpiredError on 410.
 
         With `strict`, an object that cannot be decoded raises ServerError; without it, the object is yielded as it
         is.
         """
-        query = _selectors(labels, fields)
-        run = PagedList(self.transport, resource, namespace, query, Decoder(decode), accept, strict=strict)
-        return run.pages(limit, cancel)
+        query, decoder = (
+            _selectors(options.get("labels", ""), options.get("fields", "")),
+            Decoder(options.get("decode")),
+        )
+        accept = options.get("accept", "application/json")
+        run = PagedList(self.transport, resource, namespace, query, decoder, accept, strict=strict)
+        return run.pages(options.get("limit", PAGE), options.get("cancel"))
 
     def table(
         self,

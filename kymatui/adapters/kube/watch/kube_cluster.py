@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, Unpack
 
 from kymatui.adapters.kube.api.client import Client, Reviews
 from kymatui.adapters.kube.objects.api_resource import ApiResource
@@ -16,7 +16,7 @@ from kymatui.adapters.kube.watch.watch_reader import UNATTENDED, WatchTiming
 from kymatui.domain.kubernetes.object_meta import last_write
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.logs.log_query import LogQuery
-from kymatui.engine.cluster.ports import Object, ServedKind, Write, Writes, WriteVerb
+from kymatui.engine.cluster.ports import Object, ObjectListOptions, ServedKind, Write, Writes, WriteVerb
 from kymatui.engine.cluster.request_scope import current_scope, note_change, note_permission, note_write
 from kymatui.errors import NotFoundError
 
@@ -122,17 +122,10 @@ class KubeCluster(ReviewedCluster, Writes):
         except NotFoundError:
             return None
 
-    def list(
-        self,
-        gvk: GroupVersionKind,
-        namespace: str = "",
-        *,
-        labels: str = "",
-        with_managed_fields: bool = False,
-        cancel: threading.Event | None = None,
-    ) -> list[Object]:
+    def list(self, gvk: GroupVersionKind, namespace: str = "", **options: Unpack[ObjectListOptions]) -> list[Object]:
         self._note("list", gvk, namespace)
-        decode = Object if with_managed_fields else None
+        labels, cancel = options.get("labels", ""), options.get("cancel")
+        decode = Object if options.get("with_managed_fields") else None
 
         def read(resource: ApiResource) -> list[Object]:
             return self.client.list(resource, namespace, labels=labels, decode=decode, cancel=cancel).items

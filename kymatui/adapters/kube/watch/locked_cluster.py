@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, Unpack
 
 from msgspec.structs import replace
 
 from kymatui.adapters.kube.watch.remembering_cluster import RememberingCluster
 from kymatui.domain.kubernetes.object_meta import OPERATOR, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.cluster.ports import Object, Write, WriteVerb
+from kymatui.engine.cluster.ports import Object, ObjectListOptions, Write, WriteVerb
 from kymatui.engine.cluster.request_scope import current_scope
 
 _LOCKED: Final = frozenset({"Kyma", "Manifest"})
@@ -27,21 +27,8 @@ class LockedCluster(RememberingCluster):
         body = super().get(ref, cancel=cancel)
         return _seen(body) if body is not None else None
 
-    def list(
-        self,
-        gvk: GroupVersionKind,
-        namespace: str = "",
-        *,
-        labels: str = "",
-        with_managed_fields: bool = False,
-        cancel: threading.Event | None = None,
-    ) -> list[Object]:
-        return [
-            _seen(body)
-            for body in super().list(
-                gvk, namespace, labels=labels, with_managed_fields=with_managed_fields, cancel=cancel
-            )
-        ]
+    def list(self, gvk: GroupVersionKind, namespace: str = "", **options: Unpack[ObjectListOptions]) -> list[Object]:
+        return [_seen(body) for body in super().list(gvk, namespace, **options)]
 
     def write(self, write: Write, *, cancel: threading.Event | None = None) -> Object:
         answer = super().write(_with_lock(write), cancel=cancel)
