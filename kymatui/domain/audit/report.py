@@ -259,7 +259,7 @@ def audit_cluster(
     """Return the findings in one cluster; `catalog` is its catalog."""
     case = AuditInput(snapshot, catalog, now, inspection or Inspection())
     findings = dict.fromkeys(finding for check in CHECKS for finding in check(case))
-    return findings_with_keeper(findings, catalog.keeper, stopped=bool(catalog.stopped))
+    return findings_with_keeper(findings, catalog.keeper, stopped=catalog.stopped)
 
 
 def audit_catalog(snapshot: Snapshot, now: float) -> tuple[AuditFinding, ...]:
@@ -269,7 +269,7 @@ def audit_catalog(snapshot: Snapshot, now: float) -> tuple[AuditFinding, ...]:
 
 
 def findings_with_keeper(
-    findings: Iterable[AuditFinding], keeper: Actor, *, stopped: bool = False
+    findings: Iterable[AuditFinding], keeper: Actor, *, stopped: bool | str = False
 ) -> tuple[AuditFinding, ...]:
     """Return the findings with the name of what works on the Kyma, also in the texts of their rules."""
     named = tuple(statement_with_keeper(finding, keeper, stopped=stopped) for finding in findings)
@@ -303,7 +303,7 @@ def audit_runtime(
         *fleet_rules.difference_findings(compare_sides(pair, now)),
         *fleet_rules.chain_findings(chains, pair.name),
     )
-    return findings_with_keeper(all_findings, catalog.keeper, stopped=bool(catalog.stopped))
+    return findings_with_keeper(all_findings, catalog.keeper, stopped=catalog.stopped)
 
 
 def sort_key(finding: AuditFinding) -> tuple[int, str, str, str, str]:

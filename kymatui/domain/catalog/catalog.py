@@ -128,7 +128,7 @@ def _rows(
 ) -> tuple[ModuleRow, ...]:
     """Return the rows; rebuild a row if one of its objects changed, and every few seconds as time passes."""
     feeds = tuple(sorted((name, feed.state) for name, feed in world.snapshot.feeds.items()))
-    keeper = world.keeper, world.is_stopped
+    keeper = world.keeper, bool(world.stopped)
 
     def row(name: str) -> ModuleRow:
         def make() -> ModuleRow:
@@ -282,7 +282,7 @@ def _finished(
         pods_unseen=_pods_unseen(subject, world),
     )
     shown, meta = subject.shown, subject.meta
-    reason = reason_for_reader(choose_reason(case), world.keeper, world.runtime, stopped=world.is_stopped)
+    reason = reason_for_reader(choose_reason(case), world.keeper, world.runtime, stopped=world.stopped)
     risks = find_risks(
         subject.request,
         subject.report,
@@ -328,8 +328,8 @@ def _finished(
         manager=subject.manager.ref,
         manifest=subject.manifest.ref if subject.manifest is not None else None,
         created=subject.created,
-        problems=tuple(for_reader(problem, keeper, world.runtime, stopped=world.is_stopped) for problem in problems),
-        foreseen=tuple(for_reader(risk, keeper, world.runtime, stopped=world.is_stopped) for risk in risks),
+        problems=tuple(for_reader(problem, keeper, world.runtime, stopped=world.stopped) for problem in problems),
+        foreseen=tuple(for_reader(risk, keeper, world.runtime, stopped=world.stopped) for risk in risks),
         unknown=unknown_facts(subject, world, presence, drifted, installed, reason.actor),
         keeper=keeper,
         installation=subject.installation,

@@ -97,7 +97,7 @@ def taken_over_problems(module: str, template: ModuleTemplate) -> Iterator[Probl
 def catalog_problems(world: ClusterIndex, rows: Sequence[ModuleRow]) -> tuple[Problem, ...]:
     """Return all problems including those of the rows, the worst first."""
     keeper = world.keeper
-    of_kyma = (for_reader(problem, keeper, world.runtime, stopped=world.is_stopped) for problem in _kyma(world, rows))
+    of_kyma = (for_reader(problem, keeper, world.runtime, stopped=world.stopped) for problem in _kyma(world, rows))
     problems = [*_malformed(world), *_feeds(world), *of_kyma]
     for row in rows:
         if row.reason.severity is not Severity.INFO:

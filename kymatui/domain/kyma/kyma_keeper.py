@@ -28,7 +28,7 @@ _LIFECYCLE_PREFIX: Final = "declarative.kyma-project.io/"
 _NAME: Final = deferred(r"(?<![\w./-])lifecycle-manager(?![\w./-]*\w)")
 """The name as a word, and no part of the name of an object."""
 NOT_RUNNING: Final = f"{Actor.KLM} is not running"
-_CLOCKS_DIFFER: Final = 60.0  # seconds that the clocks of two machines may differ
+CLOCKS_DIFFER: Final = 60.0  # seconds that the clocks of two machines may differ
 
 
 class _Statement(Protocol):
@@ -95,10 +95,10 @@ def read_lease(
     """
     spec = JsonReader(lease or {}).child("spec")
     holder, renewed = spec.text("holderIdentity"), parse_time(spec.text("renewTime"))
-    if not holder:
-        return KeeperLease("", keeper=keeper)
     age = max(0.0, now - renewed) if renewed is not None else None
-    lease_seconds = spec.integer("leaseDurationSeconds") + _CLOCKS_DIFFER
+    if not holder:
+        return KeeperLease("", age, keeper=keeper)
+    lease_seconds = spec.integer("leaseDurationSeconds") + CLOCKS_DIFFER
     return KeeperLease(holder, age, age is not None and age <= lease_seconds and not is_dead(holder), keeper)
 
 
@@ -177,14 +177,14 @@ def with_keeper(text: str, keeper: Actor) -> str:
     return text if keeper is Actor.KLM else _NAME.sub(keeper.value, text)
 
 
-def actor_with_keeper(actor: Actor, keeper: Actor, *, stopped: bool = False) -> Actor:
+def actor_with_keeper(actor: Actor, keeper: Actor, *, stopped: bool | str = False) -> Actor:
     """Return who acts: what works on the Kyma in place of lifecycle-manager, or who can start it."""
     if actor is not Actor.KLM:
         return actor
     return Actor.CLUSTER if stopped else keeper
 
 
-def statement_with_keeper(statement: S, keeper: Actor, *, stopped: bool = False) -> S:
+def statement_with_keeper(statement: S, keeper: Actor, *, stopped: bool | str = False) -> S:
     """Return a problem, risk or progress that names what works on the Kyma."""
     actor = actor_with_keeper(statement.actor, keeper, stopped=stopped)
     message = with_keeper(statement.message, keeper)
@@ -193,7 +193,7 @@ def statement_with_keeper(statement: S, keeper: Actor, *, stopped: bool = False)
     return cast(S, replace(cast(Struct, statement), message=message, actor=actor))
 
 
-def for_reader(statement: A, keeper: Actor, runtime: str, *, stopped: bool = False) -> A:
+def for_reader(statement: A, keeper: Actor, runtime: str, *, stopped: bool | str = False) -> A:
     """Return a problem or risk that names what works on the Kyma, and commands for its reader.
 
     `runtime` is the name under which its control plane knows the cluster, "" if it is read directly; `stopped` means
@@ -204,7 +204,7 @@ def for_reader(statement: A, keeper: Actor, runtime: str, *, stopped: bool = Fal
     return named if advice is named.advice else cast(A, replace(cast(Struct, named), advice=advice))
 
 
-def reason_for_reader(reason: Reason, keeper: Actor, runtime: str, *, stopped: bool = False) -> Reason:
+def reason_for_reader(reason: Reason, keeper: Actor, runtime: str, *, stopped: bool | str = False) -> Reason:
     """Return a reason that names what works on the Kyma, and commands for its reader; `stopped` as in `for_reader`."""
     effect = reason.effect
     if stopped and reason.actor is Actor.KLM:

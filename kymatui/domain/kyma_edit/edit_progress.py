@@ -87,7 +87,7 @@ def progress_with_keeper(progress: EditProgress, catalog: Catalog) -> EditProgre
         return progress
     if kyma.stopped and progress.actor is Actor.KLM:
         progress = replace(progress, message=f"{progress.message}; {NOT_RUNNING}")
-    return statement_with_keeper(progress, kyma.keeper, stopped=bool(kyma.stopped))
+    return statement_with_keeper(progress, kyma.keeper, stopped=kyma.stopped)
 
 
 def track_edit(

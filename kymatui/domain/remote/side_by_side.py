@@ -62,7 +62,7 @@ def compare_sides(pair: RuntimePair, now: float) -> SideBySide:
     """Compare both sides; `now` is in seconds of the Unix clock."""
     kyma = pair.control_kyma.raw if pair.control_kyma is not None else None
     keeper = snapshot_keeper(pair.control, kyma) or Actor.KLM
-    stopped = bool(why_stopped(keeper, pair.control.workloads, pair.control.keeper_lease))
+    stopped = why_stopped(keeper, pair.control.workloads, pair.control.keeper_lease)
     lines = (
         replace(line, why=with_keeper(line.why, keeper), actor=actor_with_keeper(line.actor, keeper, stopped=stopped))
         for line in _lines(pair, now)

@@ -79,11 +79,6 @@ class ClusterIndex(Struct, frozen=True):
     is_runtime: bool = True
 
     @property
-    def is_stopped(self) -> bool:
-        """Return whether what works on the Kyma is known not to run."""
-        return bool(self.stopped)
-
-    @property
     def runtime(self) -> str:
         """Return the name that `--remote` has for the cluster where modules run, "" if it is read directly."""
         is_direct = self.is_runtime and not self.snapshot.joined

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, ParamSpec, TypeVar
 
 from kymatui.domain.kubernetes.json_reader import JsonReader
-from kymatui.domain.kubernetes.object_meta import OPERATOR, format_time, last_writes, parse_time, read_ref
+from kymatui.domain.kubernetes.object_meta import OPERATOR, format_time, last_writes, read_ref
 from kymatui.domain.kubernetes.refs import DEPLOYMENT, GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.controller_flags import read_controller_flags
-from kymatui.domain.kyma.kyma_keeper import ELECTION, is_lifecycle_manager
+from kymatui.domain.kyma.kyma_keeper import CLOCKS_DIFFER, ELECTION, is_lifecycle_manager, read_lease
+from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.remote.kyma_sync import ANNOTATION_OWNED_BY
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.engine.jobs.lease import LEASE
@@ -21,7 +22,6 @@ P = ParamSpec("P")
 T = TypeVar("T")
 KYMA: Final = GroupVersionKind(OPERATOR, "v1beta2", "Kyma")
 _MANIFEST: Final = GroupVersionKind(OPERATOR, "v1beta2", "Manifest")
-_CLOCKS_DIFFER: Final = 60.0  # seconds that the clocks of two machines may differ
 _RECENT: Final = 600.0  # seconds; lifecycle-manager writes the status of a Kyma every five minutes
 
 
@@ -32,16 +32,17 @@ def require_no_lifecycle_manager(home: Cluster, namespaces: Iterable[str], now: 
     nothing.
     """
     names = tuple(dict.fromkeys(namespaces))
-    leases = [JsonReader(_allowed(home.get, ObjectRef(LEASE, name, ELECTION), cancel=cancel)) for name in names]
+    held = {name: _allowed(home.get, ObjectRef(LEASE, name, ELECTION), cancel=cancel) for name in names}
+    leases = {name: read_lease(raw, now, lambda _: False, Actor.KLM) for name, raw in held.items()}
     listed = [raw for name in names for raw in _allowed(home.list, DEPLOYMENT, name, cancel=cancel) or ()]
     deployments = [raw for raw in listed if read_controller_flags(raw) is not None]
     running = [raw for raw in deployments if (raw.get("spec") or {}).get("replicas", 1) != 0]
-    signs = [sign for lease in leases for sign in _holders(lease, now)]
+    signs = [f"{lease.holder} holds the Lease {name}/{ELECTION}" for name, lease in leases.items() if lease.works]
     signs += [f"Deployment {read_ref(raw).path} runs it" for raw in running]
     hint = "scale its Deployment to 0 first"
     if not signs and not deployments:  # what is written after the last renewal is not of the Lease's holder
-        ended = max((parse_time(lease.child("spec").text("renewTime")) or 0.0 for lease in leases), default=0.0)
-        signs = list(_writes(home, names, max(ended + _CLOCKS_DIFFER, now - _RECENT), cancel))
+        ended = max((now - lease.age for lease in leases.values() if lease.age is not None), default=0.0)
+        signs = list(_writes(home, names, max(ended + CLOCKS_DIFFER, now - _RECENT), cancel))
         hint = f"stop it where it runs, and try again {format_duration(_RECENT)} after its last write"
     if signs:
         message = f"lifecycle-manager manages {home.name}: {'; '.join(signs)}"
@@ -66,13 +67,6 @@ def _allowed(read: Callable[P, T], *args: P.args, **options: P.kwargs) -> T | No
         return read(*args, **options)
     except ForbiddenError:
         return None
-
-
-def _holders(lease: JsonReader, now: float) -> Iterator[str]:
-    spec = lease.child("spec")
-    holder, renewed = spec.text("holderIdentity"), parse_time(spec.text("renewTime"))
-    if holder and renewed is not None and now - renewed <= spec.integer("leaseDurationSeconds") + _CLOCKS_DIFFER:
-        yield f"{holder} holds the Lease {lease.child('metadata').text('namespace')}/{ELECTION}"
 
 
 def _writes(home: Cluster, namespaces: Sequence[str], since: float, cancel: threading.Event) -> Iterator[str]:

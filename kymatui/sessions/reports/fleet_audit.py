@@ -245,7 +245,7 @@ class ControlPlaneAudit:
 
     def findings(self) -> Iterator[AuditFinding]:
         """Yield the findings of the control plane itself: catalog, Watchers, and leftovers of runtimes."""
-        stopped = bool(why_stopped(self._keeper, (), self._lease))
+        stopped = why_stopped(self._keeper, (), self._lease)
         yield from findings_with_keeper(self._own_findings(), self._keeper, stopped=stopped)
 
     def _own_findings(self) -> Iterator[AuditFinding]:
