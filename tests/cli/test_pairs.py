@@ -9,6 +9,7 @@ import json
 import logging
 import re
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.cli.main import main
 from kymatui.domain.kubernetes.object_meta import field_managers, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kyma.kyma_keeper import ELECTION
 from kymatui.domain.plans.cluster_target import ClusterName
 from kymatui.domain.plans.jobs import JobPurpose
 from kymatui.engine.bundles import yaml_objects
@@ -32,6 +34,7 @@ from kymatui.engine.cluster.kind_order import install_waves
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.jobs.journal import JournalMark
 from kymatui.errors import CancelledError, ConflictError, NotFoundError
+from kymatui.sandbox.apimachinery.clock import micro_timestamp
 from kymatui.sandbox.fault_client import FaultClient
 from kymatui.sessions.fetching import open_fetcher
 from tests.cli.test_fleet import run
@@ -82,6 +85,42 @@ def skr_faults(two_clusters: Path) -> Iterator[FaultClient]:
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     wait_longer_for_runtimes(monkeypatch)
+
+
+@pytest.fixture
+def lease(control: KubeCluster) -> Iterator[ObjectRef]:
+    """lifecycle-manager's Lease; it is renewed afterwards."""
+    ref = ObjectRef(GroupVersionKind("coordination.k8s.io", "v1", "Lease"), "kcp-system", ELECTION)
+    yield ref
+    control.patch(ref, {"spec": {"renewTime": micro_timestamp(time.time())}}, PatchKind.MERGE)
+
+
+@pytest.mark.usefixtures("patient")
+def test_a_lifecycle_manager_that_has_ended_is_not_said_to_act(
+    capsys: pytest.CaptureFixture[str], control: KubeCluster, lease: ObjectRef
+) -> None:
+    """The sandbox renews the Lease once a minute: it is made old before each command."""
+
+    def read(*words: str) -> tuple[str, str]:
+        control.patch(lease, {"spec": {"renewTime": "2026-01-01T00:00:00.000000Z"}}, PatchKind.MERGE)
+        return run(capsys, *words)[1:]
+
+    def awaited(module: str) -> dict[str, Any]:
+        rows = json.loads(read("catalog", "--remote", "skr", "-o", "json")[0])["modules"]
+        return next(row for row in rows if row["name"] == module)
+
+    ended = "lifecycle-manager is not running: klm-controller-manager holds its Lease, renewed "
+    eventually(lambda: awaited("nats")["actor"] == "the cluster's administrator")
+    assert awaited("nats")["reason"].endswith("; lifecycle-manager is not running")
+    for words in ("catalog --remote skr", "catalog", "fleet", "waits", "policy keda Ignore --remote skr --dry-run"):
+        assert ended in "".join(read(*words.split())), words
+    waits = json.loads(read("waits", "-o", "json")[0])["waits"]
+    assert "lifecycle-manager" not in {wait["actor"] for wait in waits}
+    findings = json.loads(read("audit", "--remote", "skr", "-o", "json")[0])["findings"]
+    assert [finding["actor"] for finding in findings if finding["rule"] == "kyma.stopped"] == [
+        "the cluster's administrator"
+    ]
+    assert "lifecycle-manager" not in {finding["actor"] for finding in findings}
 
 
 def lines(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, Any]]:

@@ -112,6 +112,18 @@ def test_where_the_operator_works_no_sentence_names_lifecycle_manager() -> None:
 STOPPED = {actor: KeeperLease("pod-1", 7200.0, keeper=actor) for actor in MANAGERS}
 
 
+UNREAD = KeeperLease("", keeper=Actor.KLM, unread="leases is forbidden")
+
+
+def test_a_lease_that_may_not_be_read_leaves_it_unknown() -> None:
+    seen = replace(next(clusters(Actor.KLM)), keeper_lease=UNREAD)
+    (problem,) = (one for one in build_catalog(seen, NOW).problems if "lifecycle-manager runs" in one.message)
+    assert problem.message == "it is unknown whether lifecycle-manager runs: leases is forbidden"
+    assert problem.severity is Severity.INFO
+    assert Actor.KLM in actors(seen)
+    assert "has no effect" not in str(propose_edit(seen, ModuleEdit(EditVerb.CHANNEL, "mod", "fast"), NOW).warnings)
+
+
 def actors(seen: Snapshot) -> list[Actor]:
     """Return who acts, as the catalog, the audit, a comparison and the progress of an edit say."""
     found, pair = build_catalog(seen, NOW), RuntimePair("default", seen, snapshot())
@@ -150,6 +162,8 @@ def test_what_no_longer_runs_is_named_by_nothing_as_who_acts(keeper: Actor) -> N
         (0, KeeperLease("pod-1", 1.0, works=True, keeper=Actor.KLM), ""),
         (1, STOPPED[Actor.KLM], "lifecycle-manager is not running: pod-1 holds its Lease, renewed 2h ago"),
         (1, STOPPED[Actor.OPERATOR], ""),
+        (1, UNREAD, ""),
+        (0, UNREAD, "lifecycle-manager is not running: Deployment kcp-system/klm-controller-manager is scaled to zero"),
     ],
 )
 def test_the_lease_and_else_its_deployment_say_whether_it_runs(
