@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from kymatui.actions.operator_lease import KeeperWatch
+from kymatui.actions.operator_lease import LEASE
 from kymatui.adapters.kube.api.client import Client
 from kymatui.adapters.kube.objects.api_resource import ApiResource
 from kymatui.adapters.kube.watch.projections import MetadataOnly, Workload
@@ -15,6 +15,7 @@ from kymatui.adapters.kube.watch.watch_cache import ChangeBell
 from kymatui.domain.installed import INVENTORIES, RecordedInstallation, read_installations
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kyma.kyma_keeper import ELECTION, KeeperLease, read_lease
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.ownership import LABEL_PART_OF, read_owner
 from kymatui.domain.snapshot.cluster_index import (
@@ -28,7 +29,7 @@ from kymatui.domain.snapshot.cluster_index import (
 )
 from kymatui.domain.snapshot.snapshots import FeedState, Object, namespaced_feed
 from kymatui.engine.jobs.identity import is_dead
-from kymatui.sessions.cluster.cluster_access import cluster_of
+from kymatui.errors import KymatuiError, NotFoundError
 from kymatui.sessions.feeds.community_catalogs import CommunityCatalogs
 from kymatui.sessions.feeds.feed_director import FeedDirector
 from kymatui.sessions.feeds.feeds import (
@@ -96,7 +97,7 @@ class CatalogFeeds:
         self.installed.arrange(self._namespaces)
         kyma = choose_kyma(self._feeds.objects(KYMA_KINDS[0].feed))
         namespace = read_ref(kyma).namespace if kyma is not None else KYMA_NAMESPACE
-        if self.keeper.refresh(cluster_of(self._client), self._asked_keepers, namespace):
+        if self.keeper.refresh(self._client, self._asked_keepers, namespace):
             self._bell.ring()
         self._arrange_modules()
         self._resources = {resource.name: resource for resource in self._client.discovery.known()}
@@ -400,3 +401,60 @@ class InstalledFeeds:
     def _is_listed(self, name: str) -> bool:
         feed = self._feeds.states().get(name)
         return feed is not None and feed.state in _LISTED
+
+
+# What works on the Kyma, by its Lease.
+
+_PERIOD: Final = 30.0  # seconds between two readings
+_PATIENCE: Final = 2.0  # seconds until a server that does not answer is given up
+
+
+class KeeperWatch:
+    """Reads the Leases of what may work on the Kymas of a cluster, now and then; `lease` is None without one."""
+
+    def __init__(self) -> None:
+        self.lease: KeeperLease | None = None
+        self._asked: frozenset[Actor] = frozenset()
+        self._due = 0.0
+
+    @property
+    def pause(self) -> float | None:
+        """Return the seconds until `refresh` is due, None before it had something to ask for."""
+        return max(0.0, self._due - time.monotonic()) if self._asked else None
+
+    def refresh(self, client: Client, keepers: frozenset[Actor], namespace: str) -> bool:
+        """Read the Leases if that is due; return whether what runs has changed. `namespace` is that of the Kymas."""
+        if keepers == self._asked and self.pause:
+            return False
+        before = self.lease
+        self._asked, self._due = keepers, time.monotonic() + _PERIOD
+        self.lease = read_keeper(client, keepers, namespace)
+        return (before and (before.keeper, before.works)) != (self.lease and (self.lease.keeper, self.lease.works))
+
+
+def read_keeper(client: Client, keepers: Iterable[Actor], namespace: str) -> KeeperLease | None:
+    """Return what runs of these, by the Leases, else what does not; None where there is no Lease.
+
+    A server that hangs is given up after 2 s.
+    """
+    leases = [lease for keeper in sorted(keepers) if (lease := _read(client, keeper, namespace)) is not None]
+    return min(leases, key=lambda lease: (not lease.works, bool(lease.unread)), default=None)
+
+
+def _read(client: Client, keeper: Actor, namespace: str) -> KeeperLease | None:
+    """Return what a Lease reports; None where lifecycle-manager has none: it may run without."""
+    cancel = threading.Event()
+    timer = threading.Timer(_PATIENCE, cancel.set)
+    timer.daemon = True
+    timer.start()
+    is_own = keeper is Actor.OPERATOR
+    name, within = (LEASE.name, LEASE.namespace) if is_own else (ELECTION, namespace)
+    try:
+        raw = client.get(_LEASES, name, within, cancel=cancel)
+    except NotFoundError:
+        return KeeperLease("", keeper=keeper) if is_own else None
+    except KymatuiError as error:  # callers go by what was written
+        return KeeperLease("", keeper=keeper, unread=str(error))
+    finally:
+        timer.cancel()
+    return read_lease(raw, time.time(), is_dead if is_own else lambda _: False, keeper)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from kymatui.actions.operator_lease import KeeperWatch
 from kymatui.adapters.kube.api.client import Client
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.adapters.kube.watch.watch_cache import ChangeBell
@@ -32,6 +31,7 @@ from kymatui.domain.snapshot.missing_lists import are_settled
 from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, Feed, FeedState, Object, Snapshot
 from kymatui.engine.cluster.logins import WaitLimit
 from kymatui.errors import KymatuiError, NotFoundError, UnreachableError, as_kymatui_error
+from kymatui.sessions.cluster.catalog_feeds import KeeperWatch
 from kymatui.sessions.cluster.catalog_session import CatalogSession
 from kymatui.sessions.cluster.cluster_access import cluster_of, read_object, read_runtime_target
 from kymatui.sessions.cluster.controller_rules import FoundRules, read_configured_rules
@@ -416,7 +416,7 @@ class ControlSide:
     def look_at_keeper(self) -> bool:
         """Read the Lease of what works on the Kyma if that is due; return whether what runs has changed."""
         keepers = asked_keepers(self._feeds.objects(_KYMAS.feed), self._feeds.objects(_MANIFESTS.feed))
-        return self._keeper.refresh(self._home, keepers, self._key[0])
+        return self._keeper.refresh(self._home.client, keepers, self._key[0])
 
     def retry(self) -> None:
         self._feeds.retry()

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from kymatui.actions.operator_lease import KeeperWatch
 from kymatui.domain.fleet.fleet_tracker import RuntimeKey
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME
@@ -15,6 +14,7 @@ from kymatui.domain.kyma.maintenance_windows import ControllerSettings
 from kymatui.domain.snapshot.missing_lists import are_settled
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Object
 from kymatui.errors import NotFoundError, UnreachableError
+from kymatui.sessions.cluster.catalog_feeds import KeeperWatch
 from kymatui.sessions.cluster.cluster_access import open_cluster
 from kymatui.sessions.cluster.controller_rules import read_controller_rules
 from kymatui.sessions.cluster.session_options import SessionOptions
