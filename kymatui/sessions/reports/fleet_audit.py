@@ -26,10 +26,9 @@ from kymatui.domain.audit.fleet_rules import (
     unreachable_finding,
 )
 from kymatui.domain.audit.ignores import IgnoreEntry
-from kymatui.domain.audit.kyma_rules import UNREAD
-from kymatui.domain.audit.kyma_rules import check as check_feeds
 from kymatui.domain.audit.leftover_rules import ignored_manifest_finding, orphan_manifest_finding
 from kymatui.domain.audit.report import AuditReport, audit_catalog, audit_runtime, findings_with_keeper, judge_findings
+from kymatui.domain.audit.state_rules import UNREAD, check_kyma
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.fleet.fleet_tracker import RuntimeKey
 from kymatui.domain.kubernetes.json_reader import JsonReader
@@ -250,7 +249,7 @@ class ControlPlaneAudit:
         for name in self._namespaces:
             yield from audit_catalog(self._snapshot(name, (), ()), now)
         bare = self._snapshot("", (), ())
-        yield from check_feeds(AuditInput(bare, build_catalog(bare, now), now))
+        yield from check_kyma(AuditInput(bare, build_catalog(bare, now), now))
         yield from self._left
         if self.watchers is not None:
             yield from chain_findings(build_chains(self.watchers, None))
