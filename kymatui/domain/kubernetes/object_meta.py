@@ -158,13 +158,8 @@ def read_ref(raw: object) -> ObjectRef:
     return ObjectRef(read_kind(raw), meta.text("namespace"), meta.text("name"))
 
 
-def identity_flaw(raw: object, meta: ObjectMeta) -> str:
-    """Return why an object is unusable, "" if it is usable."""
-    return unusable(raw, meta.name)
-
-
 def unusable(raw: object, name: str) -> str:
-    """Return the same of an object of which only the name was read."""
+    """Return why an object of this name is unusable, "" if it is usable."""
     if not isinstance(raw, Mapping):
         return str(Flaw("", "an object", "something else"))
     if not name:

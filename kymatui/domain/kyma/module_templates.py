@@ -20,10 +20,10 @@ from kymatui.domain.kubernetes.object_meta import (
     MalformedObject,
     ObjectMeta,
     WithRaw,
-    identity_flaw,
     read_kind,
     read_meta,
     read_ref,
+    unusable,
 )
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.patterns import deferred
@@ -196,7 +196,7 @@ def read_template(raw: object, *, outside: bool = False) -> ModuleTemplate | Mal
     """Read a ModuleTemplate of either generation; `outside` marks one that is not in the cluster."""
     reader = JsonReader(raw)
     meta = read_meta(reader)
-    if reason := identity_flaw(raw, meta):
+    if reason := unusable(raw, meta.name):
         return MalformedObject(read_ref(raw), reason, raw)
     spec = reader.child("spec")
     descriptor = spec.child("descriptor")

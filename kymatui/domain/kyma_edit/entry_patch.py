@@ -14,6 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from kymatui.domain.gitops import GitChanges, git_changes
+from kymatui.domain.kubernetes.json_reader import mapping_at
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import Kyma, Policy
@@ -71,8 +72,7 @@ def _text(value: object) -> str:
 
 def edit_entry(kyma: Kyma, module: str, change: EntryChange) -> KymaEdit:
     """Return the edit that `change` makes of the first entry with the module's name."""
-    raw_spec = kyma.raw.get("spec")
-    spec: Mapping[str, Any] = raw_spec if isinstance(raw_spec, Mapping) else {}
+    spec = mapping_at(kyma.raw, "spec")
     listed = spec.get("modules")
     entries: list[Any] = listed if isinstance(listed, list) else []
     names = [entry.get("name") if isinstance(entry, Mapping) else None for entry in entries]

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.effects import Effect, compare_catalogs
 from kymatui.domain.gitops import GitChanges, git_changes, git_warnings
+from kymatui.domain.kubernetes.json_reader import mapping_at
 from kymatui.domain.kubernetes.object_meta import LABEL_BETA, LABEL_INTERNAL, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kyma_keeper import find_keeper
@@ -91,8 +92,7 @@ class LabelProposal(Struct, frozen=True):
 
 def label_edit(kyma: Kyma, labels: Labels) -> LabelEdit:
     """Return the edit that sets labels, or removes those with value None."""
-    raw = kyma.raw.get("metadata")
-    metadata: Mapping[str, Any] = raw if isinstance(raw, Mapping) else {}
+    metadata = mapping_at(kyma.raw, "metadata")
     raw_labels = metadata.get("labels")
     current: Mapping[str, Any] = raw_labels if isinstance(raw_labels, Mapping) else {}
     changes = tuple(LabelChange(label, current.get(label), value) for label, value in labels.items())

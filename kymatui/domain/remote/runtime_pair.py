@@ -12,7 +12,7 @@ from functools import cached_property
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.json_reader import JsonReader, text_at
 from kymatui.domain.kubernetes.managed_fields import CATALOG_SYNC, created_by
 from kymatui.domain.kubernetes.object_meta import field_managers, read_ref
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE, Kyma, read_kyma
@@ -64,9 +64,13 @@ class RuntimePair(Struct, frozen=True, dict=True):
         """
         if self.runtime is None:
             return ()
-        known = {(read_ref(raw), _uid(raw)) for raw in self.control.templates}
+        known = {(read_ref(raw), text_at(raw, "metadata", "uid")) for raw in self.control.templates}
         mine = (raw for raw in self.runtime.templates if not is_synced_copy(raw))
-        return tuple(raw for raw in mine if (read_ref(raw), _uid(raw)) not in known or not _uid(raw))
+        return tuple(
+            raw
+            for raw in mine
+            if (read_ref(raw), text_at(raw, "metadata", "uid")) not in known or not text_at(raw, "metadata", "uid")
+        )
 
     @property
     def is_one_cluster(self) -> bool:
@@ -97,10 +101,6 @@ class RuntimePair(Struct, frozen=True, dict=True):
 def _kyma(raws: Iterable[object]) -> Kyma | None:
     kyma = read_kyma(choose_kyma(tuple(raws)))
     return kyma if isinstance(kyma, Kyma) else None
-
-
-def _uid(raw: object) -> str:
-    return JsonReader(raw).child("metadata").text("uid")
 
 
 def effective_kyma(pair: RuntimePair) -> Object | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from kymatui.domain.kubernetes.json_reader import mapping_at
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings, WindowPolicy
 from kymatui.domain.kyma_edit.label_effects import Labels, with_labels
 from kymatui.domain.remote.catalog_sync import name_key
@@ -62,13 +63,8 @@ def _changed_kyma(before: Object | None, change: Object) -> Object:
     """
     if before is None:
         before = {key: value for key, value in change.items() if key != "status"}
-    labels = _part(_part(change, "metadata"), "labels")
-    return with_labels({**before, "spec": {**_part(before, "spec"), **_part(change, "spec")}}, labels)
-
-
-def _part(raw: Object, key: str) -> Object:
-    value = raw.get(key)
-    return value if isinstance(value, Mapping) else {}
+    labels = mapping_at(change, "metadata", "labels")
+    return with_labels({**before, "spec": {**mapping_at(before, "spec"), **mapping_at(change, "spec")}}, labels)
 
 
 def _changed_settings(

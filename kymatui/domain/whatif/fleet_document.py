@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from kymatui.domain.fleet.fleet_tracker import RuntimeKey
 from kymatui.domain.fleet.manifest_summary import ManifestSummary, group_summaries, read_summary
-from kymatui.domain.kubernetes.json_reader import mapping_at
+from kymatui.domain.kubernetes.json_reader import mapping_at, objects_at
 from kymatui.domain.kubernetes.object_meta import (
     ANNOTATION_MODULE_VERSION,
     LABEL_KYMA_NAME,
@@ -125,10 +125,7 @@ def _selected(raw: Object) -> Iterator[str]:
         return
     selector = mapping_at(raw, "spec", "kymaSelector")
     yield from map(str, mapping_at(selector, "matchLabels"))
-    expressions = selector.get("matchExpressions")
-    for expression in expressions if isinstance(expressions, list) else ():
-        if isinstance(expression, Mapping):
-            yield str(expression.get("key"))
+    yield from (str(expression.get("key")) for expression in objects_at(selector, "matchExpressions"))
 
 
 def _catalog_object(raw: Object) -> Json:
@@ -146,10 +143,7 @@ def _kyma(runtime: RuntimeKey, raw: Object, named: set[str], key: bytes) -> Json
         if name in named or name.partition("/")[0] in _DOMAINS
     }
     kept = _picked(metadata, ("creationTimestamp", "deletionTimestamp"))
-    reports = status.get("modules")
-    modules = (
-        [_report(report, key) for report in reports if isinstance(report, Mapping)] if isinstance(reports, list) else []
-    )
+    modules = [_report(report, key) for report in objects_at(status, "modules")]
     return {
         "apiVersion": raw.get("apiVersion", ""),
         "kind": KYMA,

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 
 from kymatui.domain.fleet.fleet_tracker import RuntimeKey
 from kymatui.domain.fleet.manifest_summary import ManifestSummary
-from kymatui.domain.kubernetes.json_reader import mapping_at
+from kymatui.domain.kubernetes.json_reader import objects_at
 from kymatui.domain.kubernetes.label_selectors import is_label_value
 from kymatui.domain.kubernetes.object_meta import (
     LABEL_MANDATORY,
@@ -142,14 +142,11 @@ def manifest_choice(fleet: FleetObjects) -> ManifestChoice:
 
 def _undisclosed(raw: Object) -> Iterator[str]:
     """Yield the modules whose version a Kyma does not report; it is read as it is, because a fleet has thousands."""
-    reported = {str(entry.get("name")): bool(entry.get("version")) for entry in _entries(raw, "status")}
+    reported = {str(entry.get("name")): bool(entry.get("version")) for entry in objects_at(raw, "status", "modules")}
     yield from (name for name, has_version in reported.items() if not has_version)
-    yield from (name for entry in _entries(raw, "spec") if (name := str(entry.get("name"))) not in reported)
-
-
-def _entries(raw: Object, part: str) -> Iterator[Mapping[str, object]]:
-    entries = mapping_at(raw, part).get("modules")
-    return (entry for entry in (entries if isinstance(entries, list) else ()) if isinstance(entry, Mapping))
+    yield from (
+        name for entry in objects_at(raw, "spec", "modules") if (name := str(entry.get("name"))) not in reported
+    )
 
 
 def _read(raw: Object) -> _ReadKyma:

@@ -13,6 +13,7 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kymatui.domain.kubernetes.json_reader import texts_at
 from kymatui.domain.kyma.manifests import (
     HelmSource,
     ImageSpec,
@@ -214,6 +215,4 @@ class InstallReader:
         return {key: value for key, value in resource.items() if key not in ("status", "resource")}
 
     def _images(self) -> list[str]:
-        spec = self._manifest.raw.get("spec")
-        images = spec.get("localizedImages") if isinstance(spec, Mapping) else None
-        return [image for image in images if isinstance(image, str)] if isinstance(images, list) else []
+        return texts_at(self._manifest.raw, "spec", "localizedImages")

@@ -18,6 +18,7 @@ from kymatui.adapters.kube.watch.watch_reader import WatchTiming
 from kymatui.domain.fleet.fleet_tracker import RuntimeKey
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME
 from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.engine.cluster.concurrency import cancelled_after
 from kymatui.errors import CancelledError, ConfigurationError, ForbiddenError, UnreachableError
 from kymatui.sessions.cluster.catalog_session import CatalogSession
 from kymatui.sessions.cluster.session_options import SessionOptions
@@ -60,27 +61,23 @@ class RuntimeConnector:
 
         Raise UnreachableError if the runtime does not answer in time.
         """
-        cancel = self._cancel = threading.Event()
-        timer = threading.Timer(self._timeout, cancel.set)
-        timer.daemon = True
-        timer.start()
-        client: Client | None = None
-        try:
-            connection = self._connection(cancel)
-            client = Client(Transport(connection, read_only=self._home.client.transport.read_only))
-            with contextlib.suppress(ForbiddenError):  # a 403 is an answer, too: the runtime can be reached
-                client.version(cancel)
-            self._require_own(client, cancel)
-        except BaseException as error:
-            if client is not None:
-                client.transport.close()
-            if isinstance(error, CancelledError):
-                raise UnreachableError(
-                    f"{self._key[1]} did not answer within {self._timeout:g} s", hint="ctrl-r retries"
-                ) from None
-            raise
-        finally:
-            timer.cancel()
+        with cancelled_after(self._timeout) as cancel:
+            self._cancel = cancel
+            client: Client | None = None
+            try:
+                connection = self._connection(cancel)
+                client = Client(Transport(connection, read_only=self._home.client.transport.read_only))
+                with contextlib.suppress(ForbiddenError):  # a 403 is an answer, too: the runtime can be reached
+                    client.version(cancel)
+                self._require_own(client, cancel)
+            except BaseException as error:
+                if client is not None:
+                    client.transport.close()
+                if isinstance(error, CancelledError):
+                    raise UnreachableError(
+                        f"{self._key[1]} did not answer within {self._timeout:g} s", hint="ctrl-r retries"
+                    ) from None
+                raise
         return client
 
     def open_session(self, options: SessionOptions, timing: WatchTiming | None = None) -> CatalogSession:

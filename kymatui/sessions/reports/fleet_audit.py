@@ -41,6 +41,7 @@ from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.remote.runtime_pair import RuntimePair, join_snapshots
 from kymatui.domain.remote.watcher_chains import ControlPlaneObjects, build_chains
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Object, Snapshot
+from kymatui.engine.cluster.concurrency import cancelled_after
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER
 from kymatui.errors import CancelledError, ClusterError, KymatuiError, NotFoundError
 from kymatui.sessions.cluster.catalog_session import CatalogSession
@@ -165,11 +166,7 @@ class _FleetAudit:
 
     def _found(self, pair: RuntimePair, session: CatalogSession) -> Iterator[AuditFinding]:
         """Yield the findings; a runtime that is slow with further requests gets some more time, and no more."""
-        late = threading.Event()
-        timer = threading.Timer(self._timeout * (10 if self._deep else 1), late.set)
-        timer.daemon = True
-        timer.start()
-        with self._closing(late.set):
+        with cancelled_after(self._timeout * (10 if self._deep else 1)) as late, self._closing(late.set):
             try:
                 runtime = cluster_of(session.client)
                 inspection = self._inspected(runtime, pair, late)
@@ -179,8 +176,6 @@ class _FleetAudit:
                 words = "what is installed was not listed in time"
                 yield AuditFinding(UNREAD, words, object="installations", actor=Actor.CLUSTER, runtime=pair.name)
                 inspection, linked = None, ()
-            finally:
-                timer.cancel()
         yield from audit_runtime(pair, time.time(), inspection, linked)
 
     def _inspected(self, runtime: KubeCluster, pair: RuntimePair, cancel: threading.Event) -> Inspection:

@@ -25,6 +25,7 @@ from kymatui.adapters.kube.transport.streams import AnswerStream
 from kymatui.adapters.kube.transport.transport import JSON, Request
 from kymatui.adapters.kube.watch.watch_cache import Key, Object, Store, key_of
 from kymatui.domain.kubernetes.backoff import JITTER_RANDOM, Backoff
+from kymatui.domain.kubernetes.json_reader import text_at
 from kymatui.errors import (
     CancelledError,
     InvalidError,
@@ -183,7 +184,7 @@ class WatchReader:
                     raise self._stream_error(bytes(event.object))
                 item = self._decoder.object(event.object)
                 if event.type == "BOOKMARK":
-                    self.version = _version(item)
+                    self.version = text_at(item, "metadata", "resourceVersion")
                     if incoming is not None and _ends_list(item):
                         claim.release()
                         self._take(incoming)
@@ -195,7 +196,7 @@ class WatchReader:
                     self._require_bounded(incoming)
                     part = self._passed_on(part)
                 else:
-                    self.version = _version(item) or self.version
+                    self.version = text_at(item, "metadata", "resourceVersion") or self.version
                     self._apply(event.type, item)
         except UnreachableError:
             if incoming is not None:
@@ -252,11 +253,6 @@ def _decoded(events: Any, line: bytes) -> Any:
         return events.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ServerError(f"the watch sent an invalid event: {error}") from error
-
-
-def _version(item: Object) -> str:
-    metadata = item.get("metadata")
-    return str(metadata.get("resourceVersion") or "") if isinstance(metadata, dict) else ""
 
 
 def _ends_list(item: Object) -> bool:
