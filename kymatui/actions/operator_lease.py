@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kyma_keeper import Operator, read_operator
-from kymatui.engine.cluster.concurrency import cancelled_after
 from kymatui.errors import KymatuiError
 
 if TYPE_CHECKING:
@@ -36,11 +35,15 @@ class OperatorWatch:
     def of(self, cluster: Cluster) -> Operator | None:
         if time.monotonic() - self._at < _YOUNG and self._at:
             return self._known
+        cancel = threading.Event()
+        timer = threading.Timer(_PATIENCE, cancel.set)
+        timer.daemon = True
+        timer.start()
         try:
-            with cancelled_after(_PATIENCE) as cancel:
-                self._known = operator_of(cluster, cancel)
+            self._known = operator_of(cluster, cancel)
         except KymatuiError:  # unreadable: callers go by what the operator has written
             self._known = None
         finally:
+            timer.cancel()
             self._at = time.monotonic()
         return self._known

@@ -288,7 +288,7 @@ def _module_config(content: bytes) -> object:
 
 
 def _install_config(content: bytes) -> object:
-    from kymatui.engine.sources.install_config import read_configs
+    from kymatui.engine.sources.manifest_installs import read_configs
 
     return read_configs(content, "config")
 

@@ -30,10 +30,9 @@ from kymatui.adapters.http.web_session import (
     parts_of,
     redact_url,
 )
-from kymatui.adapters.oci.docker_credentials import DockerCredentials, SecretCredentials
+from kymatui.adapters.oci.docker_credentials import DockerCredentials, FindCredentials, SecretCredentials
 from kymatui.adapters.oci.image_reference import parse_reference
 from kymatui.adapters.oci.registry import Registry
-from kymatui.adapters.oci.registry_auth import FindCredentials
 from kymatui.adapters.oci.requester import innermost_reason
 from kymatui.engine.cluster.concurrency import cancelled_after
 from kymatui.engine.cluster.ports import FetchedChart

@@ -43,7 +43,6 @@ from kymatui.domain.kyma.problems import (
 )
 from kymatui.domain.kyma.states import State, StateSource
 from kymatui.domain.kyma.versions import same_version
-from kymatui.domain.modules.pod_failures import PodFailure
 from kymatui.domain.modules.presence import (
     UNFINISHED,
     ManagerVisibility,
@@ -52,6 +51,7 @@ from kymatui.domain.modules.presence import (
     actor_for_state,
     actor_on_drift,
 )
+from kymatui.domain.modules.readiness import PodFailure
 from kymatui.domain.modules.risks import (
     KEEP_ENTRY,
     NOT_RELEASED,

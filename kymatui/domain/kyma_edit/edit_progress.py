@@ -18,9 +18,8 @@ from kymatui.domain.kyma.kyma_keeper import statement_with_keeper
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma.states import State, StateSource
-from kymatui.domain.kyma_edit.entry_patch import KymaEdit
 from kymatui.domain.kyma_edit.label_edit import LabelEdit, LabelProposal
-from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit
+from kymatui.domain.kyma_edit.module_edit import EditVerb, KymaEdit, ModuleEdit
 from kymatui.domain.modules.presence import Presence
 from kymatui.domain.remote.catalog_sync import SyncPlan, SyncStatus
 from kymatui.domain.snapshot.snapshots import Snapshot

@@ -8,8 +8,8 @@ from typing import Final
 from kymatui.domain.kubernetes.json_reader import JsonReader, text_at
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
-from kymatui.domain.kyma_edit.entry_patch import EntryChange, KymaEdit, edit_entry
 from kymatui.domain.kyma_edit.label_edit import LabelEdit, label_edit
+from kymatui.domain.kyma_edit.module_edit import EntryChange, KymaEdit, edit_entry
 from kymatui.engine.cluster.ports import Cluster, Object, PatchKind
 from kymatui.engine.cluster.request_scope import optional_requests
 from kymatui.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError, RefusedError

@@ -28,8 +28,7 @@ from kymatui.engine.deletion.cascade_contents import (
     staying,
 )
 from kymatui.engine.dryrun.preview import observe
-from kymatui.engine.inventory.crd_holders import NO_HOLDERS, CrdHolders, find_crd_holders
-from kymatui.engine.inventory.managed_resources import keep_reason
+from kymatui.engine.inventory.managed_resources import NO_HOLDERS, CrdHolders, find_crd_holders, keep_reason
 from kymatui.engine.inventory.ownership_marks import bundle_owner
 from kymatui.engine.jobs.object_deletion import (
     ObjectDeletion,

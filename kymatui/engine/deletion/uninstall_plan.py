@@ -20,9 +20,8 @@ from kymatui.engine.bundles.bundle import hooks_of
 from kymatui.engine.cluster.concurrency import WIDTH, run_for_each
 from kymatui.engine.cluster.kind_order import deletion_waves, is_definition, is_namespace
 from kymatui.engine.cluster.ports import NAMESPACE, Clock, Cluster, Object
-from kymatui.engine.cluster.read_once import read_once
 from kymatui.engine.cluster.request_scope import missing_permissions, note_permission
-from kymatui.engine.cluster.retries import DEFAULT_RETRY, RetryPolicy
+from kymatui.engine.cluster.retries import DEFAULT_RETRY, RetryPolicy, read_once
 from kymatui.engine.deletion.cascade_contents import (
     CascadeContents,
     ContainedObject,
@@ -31,10 +30,10 @@ from kymatui.engine.deletion.cascade_contents import (
     name_contents,
     staying,
 )
-from kymatui.engine.inventory.crd_holders import find_crd_holders
 from kymatui.engine.inventory.managed_resources import (
     ManagedKinds,
     ManagedObjects,
+    find_crd_holders,
     keep_reason,
     list_managed_resources,
     managed_kinds,

@@ -50,7 +50,7 @@ from kymatui.sessions.cluster.controller_rules import read_controller_rules
 from kymatui.sessions.cluster.session_options import RemoteOptions, SessionOptions
 from kymatui.sessions.control_plane.fleet_lists import list_kind, unread_feed
 from kymatui.sessions.control_plane.pair_session import kyma_resource
-from kymatui.sessions.control_plane.runtime_connector import CONNECT_SECONDS, RuntimeConnector
+from kymatui.sessions.control_plane.runtime_clients import CONNECT_SECONDS, RuntimeConnector
 from kymatui.sessions.control_plane.watcher_objects import read_control_side, read_runtime_side
 from kymatui.sessions.feeds.feeds import KYMA_KINDS, WatchedKind, raise_gc_thresholds
 

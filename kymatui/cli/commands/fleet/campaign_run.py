@@ -49,7 +49,7 @@ from kymatui.domain.plans.jobs import RUNTIMES
 from kymatui.engine.jobs.job_records import JobRecord, join_runtimes
 from kymatui.errors import KymatuiError, PartlyDoneError, RefusedError, UsageError
 from kymatui.sessions.cluster.session_options import RemoteOptions, SessionOptions
-from kymatui.sessions.context_campaign import listed_contexts
+from kymatui.sessions.context_fleet import listed_contexts
 from kymatui.sessions.control_plane.campaign_fleet import listed_fleet
 from kymatui.sessions.deletions import edits_of
 
