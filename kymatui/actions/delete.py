@@ -29,6 +29,7 @@ from kymatui.actions.plans import (
 from kymatui.actions.ports import DeletionPort, SavedObjects
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.inventories import inventory_owner
+from kymatui.domain.kubernetes.object_meta import uid_of
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import Policy
 from kymatui.domain.kyma.problems import Actor, action_of
@@ -62,7 +63,7 @@ from kymatui.engine.deletion.uninstall_plan import DeletionScope
 from kymatui.engine.inventory.managed_resources import ManagedObjects, find_crd_holders
 from kymatui.engine.jobs.job_progress import JobProgress
 from kymatui.engine.jobs.journal import NO_JOURNAL, Journal
-from kymatui.engine.jobs.object_deletion import delete_object, uid_of
+from kymatui.engine.jobs.object_deletion import delete_object
 from kymatui.engine.jobs.run import FRESH, USER_ACTION_SECONDS, Progress, Run, RunLimits, SystemClock, begin
 from kymatui.errors import CancelledError, ForbiddenError, KymatuiError, PartlyDoneError, RefusedError
 

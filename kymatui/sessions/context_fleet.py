@@ -27,13 +27,13 @@ from kymatui.domain.fleet.clusters import ClusterStatus, FleetCluster
 from kymatui.domain.fleet.fleet_tracker import MAX_CHANGES, FleetChange, FleetSnapshot, RuntimeKey, runtime_changes
 from kymatui.domain.fleet.runtimes import Runtime
 from kymatui.domain.kubernetes.backoff import Backoff
-from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.object_meta import resource_version_of
 from kymatui.domain.kubernetes.refs import split_name
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma_edit.module_edit import ModuleEdit
 from kymatui.domain.plans.cluster_target import ALL_CONTEXTS, ClusterName, ClusterTarget
 from kymatui.domain.snapshot.cluster_index import KYMA_FEED
-from kymatui.domain.snapshot.snapshots import Feed, FeedState, Object
+from kymatui.domain.snapshot.snapshots import Feed, FeedState
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.logins import LOGINS
 from kymatui.engine.cluster.ports import cluster_identity
@@ -84,7 +84,7 @@ class ContextWatch:
         for fixed in _WATCHED:
             resource = client.discovery.find_kind(fixed.group, fixed.kind, fixed.versions)
             if resource is not None:
-                self._feeds.expect_rows(fixed.feed, _version)
+                self._feeds.expect_rows(fixed.feed, resource_version_of)
                 self._feeds.follow(
                     fixed.feed,
                     resource,
@@ -115,10 +115,6 @@ class ContextWatch:
     def close(self) -> None:
         self._feeds.close(timeout=0.0)
         self._cluster.close()
-
-
-def _version(raw: Object) -> str:
-    return JsonReader(raw).child("metadata").text("resourceVersion")
 
 
 class _NoControlPlane:
@@ -257,7 +253,7 @@ class ContextFleet(_NoControlPlane):
         snapshot = session.snapshot()
         lists = (snapshot.kymas, snapshot.release_metas, snapshot.manifests, snapshot.inventories)
         self._reads += session.traffic[0]
-        return read_cluster(entry, session), frozenset(_version(raw) for objects in lists for raw in objects)
+        return read_cluster(entry, session), frozenset(resource_version_of(raw) for objects in lists for raw in objects)
 
     def _fail(self, entry: ContextEntry, error: KymatuiError) -> None:
         self._put(failed_cluster(entry, error, self._clusters[("", entry.name)]))

@@ -22,6 +22,7 @@ from msgspec.structs import replace
 from kymatui.actions.batch import BatchItem, BatchJob, Verb, Work
 from kymatui.actions.modules.install_plan import refuse_template_namespace, template_copy
 from kymatui.domain.gitops import GitChanges, git_changes, git_warnings
+from kymatui.domain.kubernetes.json_reader import objects_at
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
@@ -232,8 +233,11 @@ def _refuse_uninstalls(before: Mapping[str, Any], desired: Mapping[str, Any]) ->
     """Raise RefusedError for a Kyma that would lose modules: their commands list what blocks that."""
     if read_ref(before).kind.kind != "Kyma":
         return
-    for name in _modules(before):
-        if name not in set(_modules(desired)):
+    old_names, new_names = (
+        [str(entry.get("name")) for entry in objects_at(kyma, "spec", "modules")] for kyma in (before, desired)
+    )
+    for name in old_names:
+        if name not in new_names:
             hint = f"`kymatui disable {name}` uninstalls it"
             raise RefusedError(f"this edit would uninstall {name}", hint=hint, unchanged=True)
     old, new = ((body["metadata"].get("labels") or {}) for body in (before, desired))
@@ -241,11 +245,6 @@ def _refuse_uninstalls(before: Mapping[str, Any], desired: Mapping[str, Any]) ->
         if old.get(label) != new.get(label):
             hint = f"`kymatui label {short}=…` lists what the label installs and uninstalls"
             raise RefusedError(f"this edit changes the label {label}", hint=hint, unchanged=True)
-
-
-def _modules(kyma: Mapping[str, Any]) -> Iterator[str]:
-    entries = (kyma.get("spec") or {}).get("modules") or ()
-    return (str(entry.get("name")) for entry in entries if isinstance(entry, dict))
 
 
 def outside_templates(snapshot: Snapshot) -> TemplateIndex:

@@ -20,6 +20,7 @@ from typing import Any, BinaryIO, Final
 
 from kymatui.adapters.content.blob_cache import lock_descriptor
 from kymatui.adapters.files.user_files import write_file
+from kymatui.domain.kubernetes.json_reader import text_at
 from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.errors import RegistryError
 from kymatui.json_input import read_json
@@ -198,8 +199,7 @@ class ImageLayout:
 
 
 def _name(entry: Json) -> str:
-    annotations = entry.get("annotations")
-    return str(annotations.get(NAME, "")) if isinstance(annotations, dict) else ""
+    return text_at(entry, "annotations", NAME)
 
 
 LARGEST_ARCHIVE: Final = 16 * 1024 * 1024 * 1024  # unpacked bytes, so that an archive cannot fill the disk

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from kymatui.domain.kubernetes.json_reader import Flaw, JsonReader
+from kymatui.domain.kubernetes.json_reader import Flaw, JsonReader, text_at
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.moments import parse_moment
 
@@ -156,6 +156,16 @@ def read_ref(raw: object) -> ObjectRef:
             return ObjectRef(GroupVersionKind.of(api_version, kind), namespace, name)
     meta = JsonReader(raw).child("metadata")
     return ObjectRef(read_kind(raw), meta.text("namespace"), meta.text("name"))
+
+
+def uid_of(raw: Mapping[str, Any]) -> str:
+    """Return the uid of an object, "" if absent."""
+    return text_at(raw, "metadata", "uid")
+
+
+def resource_version_of(raw: Mapping[str, Any]) -> str:
+    """Return the resource version of an object, "" if absent."""
+    return text_at(raw, "metadata", "resourceVersion")
 
 
 def unusable(raw: object, name: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 from kymatui.domain.kubernetes.json_reader import JsonReader, objects_at, text_at
-from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.object_meta import read_ref, uid_of
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectKey, ObjectRef
 from kymatui.domain.snapshot.snapshots import NamespacedKind, Object, ReadCache, Snapshot
 
@@ -73,11 +73,6 @@ class ObjectIndex:
         """Return the objects that name this object as an owner."""
         uid = uid_of(raw)
         return [child for part in self._parts for child in part.owned.get(uid, ())] if uid else []
-
-
-def uid_of(raw: Object) -> str:
-    """Return the uid of an object, "" if absent."""
-    return text_at(raw, "metadata", "uid")
 
 
 def owner_uids(raw: Object) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from kymatui.domain.kubernetes.json_reader import mapping_at, objects_at
+from kymatui.domain.kubernetes.json_reader import mapping_at, objects_at, texts_at
 from kymatui.domain.versions.version_diff import ChangeKind, ValueChange, field_changes
 
 DEEPEST: Final = 40
@@ -121,7 +121,7 @@ def _schema_changes(before: Json, after: Json, path: Path = ()) -> Iterator[_Sch
     if before.get("description") != after.get("description"):
         yield _SchemaChange(ChangeKind.CHANGED, path, "description")
     old, new = mapping_at(before, "properties"), mapping_at(after, "properties")
-    needed, now_needed = _names(before.get("required")), _names(after.get("required"))
+    needed, now_needed = texts_at(before, "required"), texts_at(after, "required")
     for name in dict.fromkeys((*old, *new)):
         child_path = (*path, str(name))
         if name not in new:
@@ -144,10 +144,6 @@ def _schema_changes(before: Json, after: Json, path: Path = ()) -> Iterator[_Sch
 
 def _keywords(schema: Json) -> dict[str, Any]:
     return {key: value for key, value in schema.items() if key not in _INNER}
-
-
-def _names(value: object) -> frozenset[str]:
-    return frozenset(name for name in value if isinstance(name, str)) if isinstance(value, list) else frozenset()
 
 
 def _type(schema: object) -> str:

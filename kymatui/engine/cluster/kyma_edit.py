@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 from typing import Final
 
-from kymatui.domain.kubernetes.json_reader import JsonReader, text_at
+from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.object_meta import uid_of
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
 from kymatui.domain.kyma_edit.label_edit import LabelEdit, label_edit
@@ -90,7 +91,7 @@ def _again(cluster: Cluster, edit: KymaEdit, change: EntryChange, cancel: thread
     kyma = read_kyma(cluster.get(edit.kyma, cancel=cancel))
     if not isinstance(kyma, Kyma):
         raise NotFoundError(f"{edit.kyma} no longer exists", status=404)
-    if kyma.meta.uid != text_at(edit.edited_kyma, "metadata", "uid"):
+    if kyma.meta.uid != uid_of(edit.edited_kyma):
         raise RefusedError(f"{edit.kyma} was deleted and created again since the plan", hint="plan again")
     fresh = edit_entry(kyma, edit.module, change)
     came_or_went = (fresh.after is None) != (edit.after is None)

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.object_meta import read_ref, uid_of
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.ownership import Owner, read_owner, resource_policy
@@ -20,7 +20,6 @@ from kymatui.engine.cluster.kind_order import defined_kinds, is_definition, is_n
 from kymatui.engine.cluster.ports import Cluster, Object, ServedKind
 from kymatui.engine.cluster.request_scope import optional_requests
 from kymatui.engine.inventory.managed_resources import list_kind
-from kymatui.engine.jobs.object_deletion import uid_of
 from kymatui.errors import ForbiddenError, NotFoundError, ServerError
 
 _TRANSIENT: Final = frozenset(

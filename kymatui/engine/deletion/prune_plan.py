@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from kymatui.domain.gitops import git_source
 from kymatui.domain.inventories import Inventory, InventoryItem
-from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.object_meta import read_ref, resource_version_of, uid_of
 from kymatui.domain.kubernetes.refs import ObjectKey, ObjectRef
 from kymatui.domain.ownership import OwnerKind
 from kymatui.engine.bundles.bundle import Bundle
@@ -35,7 +35,6 @@ from kymatui.engine.jobs.object_deletion import (
     UnplannedDeletions,
     delete_object,
     record_instances,
-    uid_of,
     unplanned_error,
 )
 from kymatui.engine.jobs.run import Progress, Run
@@ -281,7 +280,7 @@ def save(run: Run, live: Object, contents: Iterable[ContainedObject]) -> None:
         return
     refs = [content.ref for content in contents if content.ref is not None]
     for body in (live, *run_for_each(refs, run.cluster.get, run.cancel, run.limits.width)):
-        if body is not None and not run.backup.holds(uid_of(body), str(body["metadata"].get("resourceVersion") or "")):
+        if body is not None and not run.backup.holds(uid_of(body), resource_version_of(body)):
             run.backup.save(body)
 
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from kymatui.domain.gitops import git_source
 from kymatui.domain.inventories import Inventory, InventoryItem, InventoryState, inventory_name, inventory_owner
-from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.object_meta import read_ref, uid_of
 from kymatui.domain.kubernetes.refs import CONFIG_MAP, SECRET, ObjectRef
 from kymatui.domain.ownership import Owner, OwnerKind
 from kymatui.domain.plans.backups import AcceptedObjects
@@ -41,7 +41,7 @@ from kymatui.engine.inventory.managed_resources import (
 from kymatui.engine.inventory.release_store import ReleaseStore, read_inventory, record_kind, refuse_pending
 from kymatui.engine.jobs.hooks import hook_key
 from kymatui.engine.jobs.lease import LEASE
-from kymatui.engine.jobs.object_deletion import uid_of, version_of
+from kymatui.engine.jobs.object_deletion import version_of
 from kymatui.engine.plans.plan import Action, BundlePart, Step
 
 CHART_CRDS: Final = "CRDs of a chart's folder crds/ stay, as with helm"

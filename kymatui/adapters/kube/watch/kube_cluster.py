@@ -19,8 +19,7 @@ from kymatui.adapters.kube.watch.watch import Watch
 from kymatui.adapters.kube.watch.watch_cache import Key, Store, key_of
 from kymatui.adapters.kube.watch.watch_cache import Object as Observed
 from kymatui.adapters.kube.watch.watch_reader import UNATTENDED, WatchSubject, WatchTiming
-from kymatui.domain.kubernetes.json_reader import text_at
-from kymatui.domain.kubernetes.object_meta import last_write
+from kymatui.domain.kubernetes.object_meta import last_write, uid_of
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.logs.log_query import LogQuery
 from kymatui.domain.snapshot.snapshots import Feed, FeedState
@@ -263,21 +262,21 @@ class _Recorded(Store):
         super().drop(key)
         if gone is not None:
             with self._guard:
-                self._deleted.add(text_at(gone, "metadata", "uid"))
+                self._deleted.add(uid_of(gone))
 
     def replace(self, objects: dict[Key, Observed]) -> None:
         before = self.values()
         super().replace(objects)
-        remaining = {text_at(item, "metadata", "uid") for item in objects.values()}
+        remaining = {uid_of(item) for item in objects.values()}
         with self._guard:
-            self._deleted.update({text_at(item, "metadata", "uid") for item in before} - remaining)
+            self._deleted.update({uid_of(item) for item in before} - remaining)
         for item in objects.values():
             self._note(item)
 
     def _note(self, item: Observed) -> None:
         kind = self._resource.gvk
         with self._guard:
-            self._seen[text_at(item, "metadata", "uid")] = {**item, "apiVersion": kind.api_version, "kind": kind.kind}
+            self._seen[uid_of(item)] = {**item, "apiVersion": kind.api_version, "kind": kind.kind}
 
     def drop_deleted(self) -> None:
         with self._guard:

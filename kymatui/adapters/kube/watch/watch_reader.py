@@ -25,7 +25,7 @@ from kymatui.adapters.kube.transport.streams import AnswerStream
 from kymatui.adapters.kube.transport.transport import JSON, Request
 from kymatui.adapters.kube.watch.watch_cache import Key, Object, Store, key_of
 from kymatui.domain.kubernetes.backoff import JITTER_RANDOM, Backoff
-from kymatui.domain.kubernetes.json_reader import text_at
+from kymatui.domain.kubernetes.object_meta import resource_version_of
 from kymatui.errors import (
     CancelledError,
     InvalidError,
@@ -184,7 +184,7 @@ class WatchReader:
                     raise self._stream_error(bytes(event.object))
                 item = self._decoder.object(event.object)
                 if event.type == "BOOKMARK":
-                    self.version = text_at(item, "metadata", "resourceVersion")
+                    self.version = resource_version_of(item)
                     if incoming is not None and _ends_list(item):
                         claim.release()
                         self._take(incoming)
@@ -196,7 +196,7 @@ class WatchReader:
                     self._require_bounded(incoming)
                     part = self._passed_on(part)
                 else:
-                    self.version = text_at(item, "metadata", "resourceVersion") or self.version
+                    self.version = resource_version_of(item) or self.version
                     self._apply(event.type, item)
         except UnreachableError:
             if incoming is not None:
