@@ -23,6 +23,7 @@ from kymatui.domain.inventories import Inventory, InventoryItem, is_deleted, res
 from kymatui.domain.kubernetes.managed_fields import KUBERNETES_COMPONENTS, content_writers
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import CONFIG_MAP, SECRET, GroupVersionKind, ObjectRef
+from kymatui.domain.kubernetes.terminal_text import first_of
 from kymatui.domain.kyma.kymas import Policy
 from kymatui.domain.modules.readiness import Readiness, check_readiness
 from kymatui.domain.ownership import LABEL_PART_OF, OwnerKind
@@ -611,8 +612,7 @@ def group_reasons(steps: Iterable[Step]) -> Iterator[str]:
     for step in steps:
         groups.setdefault(_because(step), []).append(str(step.ref))
     for reason, names in groups.items():
-        more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-        yield f"{', '.join(names[:5])}{more}: {reason}"
+        yield f"{first_of(names, 5)}: {reason}"
 
 
 def _because(step: Step) -> str:

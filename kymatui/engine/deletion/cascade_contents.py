@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from kymatui.domain.kubernetes.object_meta import read_ref, uid_of
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
-from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.kubernetes.terminal_text import first_of, format_count
 from kymatui.domain.ownership import Owner, read_owner, resource_policy
 from kymatui.engine.cluster.concurrency import WIDTH, run_for_each
 from kymatui.engine.cluster.kind_order import defined_kinds, is_definition, is_namespace
@@ -177,8 +177,7 @@ def contents_left(rest: Sequence[ContainedObject]) -> str:
 
 def name_contents(contents: Sequence[ContainedObject]) -> str:
     """Return the first few contents with what holds them, and the number of the rest."""
-    more = f" and {len(contents) - _NAMED} more" if len(contents) > _NAMED else ""
-    return ", ".join(content.held for content in contents[:_NAMED]) + more
+    return first_of((content.held for content in contents), _NAMED)
 
 
 def served_versions(cluster: Cluster, group: str, kind: str) -> Sequence[ServedKind]:

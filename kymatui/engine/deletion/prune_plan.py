@@ -14,6 +14,7 @@ from kymatui.domain.gitops import git_source
 from kymatui.domain.inventories import Inventory, InventoryItem
 from kymatui.domain.kubernetes.object_meta import read_ref, resource_version_of, uid_of
 from kymatui.domain.kubernetes.refs import ObjectKey, ObjectRef
+from kymatui.domain.kubernetes.terminal_text import first_of
 from kymatui.domain.ownership import OwnerKind
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.cluster.concurrency import run_for_each
@@ -188,8 +189,7 @@ class _PruneSteps:
 
 
 def _named(names: Sequence[str], none: str) -> str:
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return f" ({', '.join(names[:_MOST_NAMED]) or none}{more})"
+    return f" ({first_of(names, _MOST_NAMED) or none})"
 
 
 def _is_own_place(item: InventoryItem, previous: Inventory | None) -> bool:

@@ -29,6 +29,7 @@ from kymatui.domain.inventories import (
 from kymatui.domain.kubernetes.managed_fields import created_by, manager_name
 from kymatui.domain.kubernetes.object_meta import OPERATOR, field_managers, parse_time, read_ref
 from kymatui.domain.kubernetes.refs import CONFIG_MAP, SECRET, GroupVersionKind, ObjectKey, ObjectRef
+from kymatui.domain.kubernetes.terminal_text import first_of
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.domain.ownership import (
     RESOURCE_POLICY,
@@ -76,8 +77,7 @@ class CrdHolders(Struct, frozen=True):
         """Return why a CRD stays for other installations, "" if only one has it."""
         holder_names = self.names.get(crd, ())
         if holder_names:
-            more = f" and {len(holder_names) - _NAMED} more" if len(holder_names) > _NAMED else ""
-            return f"{', '.join(holder_names[:_NAMED])}{more} {'have' if len(holder_names) > 1 else 'has'} it, too"
+            return f"{first_of(holder_names, _NAMED)} {'have' if len(holder_names) > 1 else 'has'} it, too"
         return f"it is unknown whether other installations have it: {self.unread}" if self.unread else ""
 
 

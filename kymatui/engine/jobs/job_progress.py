@@ -8,6 +8,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kubernetes.terminal_text import first_of
 from kymatui.engine.cluster.concurrency import cancelled_after, run_for_each
 from kymatui.engine.cluster.ports import Cluster, Object
 from kymatui.errors import CancelledError, ClusterError, StoppedError
@@ -61,13 +62,7 @@ class JobProgress(Struct, frozen=True):
             (remaining, self.remaining),
         ):
             if names:
-                yield f"{heading}: {_listed(names)}."
-
-
-def _listed(names: Iterable[str]) -> str:
-    every = list(names)
-    more = f" and {len(every) - _SHOWN} more" if len(every) > _SHOWN else ""
-    return f"{', '.join(every[:_SHOWN])}{more}"
+                yield f"{heading}: {first_of(names, _SHOWN)}."
 
 
 def read_at_stop(
