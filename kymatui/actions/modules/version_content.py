@@ -15,7 +15,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from kymatui.actions.components.content_changes import layer_objects
-from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.json_reader import JsonReader, mapping_at
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import CRD, ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
@@ -274,8 +274,7 @@ def template_key(template: ModuleTemplate) -> tuple[object, ...]:
 
 
 def _descriptor(template: ModuleTemplate) -> ComponentDescriptor | None:
-    spec = template.raw.get("spec")
-    raw = spec.get("descriptor") if isinstance(spec, Mapping) else None
+    raw = mapping_at(template.raw, "spec").get("descriptor")
     try:
         return read_descriptor(raw) if raw else None
     except DescriptorError as error:

@@ -36,6 +36,7 @@ from kymatui.adapters.oci.image_manifest import (
 )
 from kymatui.adapters.oci.image_reference import ImageReference, is_digest, parse_reference
 from kymatui.adapters.oci.requester import Requester, TransportFlags
+from kymatui.domain.kubernetes.json_reader import mapping_at
 from kymatui.errors import RegistryError, RegistryNotFoundError
 from kymatui.json_input import read_json
 
@@ -399,10 +400,8 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
     def _keep_fallback(self, where: ImageReference, subject: str, raw: bytes, media_type: str) -> None:
         """Add a manifest to the index under its subject's tag (distribution specification, "Referrers Tag")."""
         body = read_json(raw)
-        config, annotations = body.get("config"), body.get("annotations")
-        kind = str(body.get("artifactType") or (config.get("mediaType") if isinstance(config, dict) else "") or "")
-        texts = annotations if isinstance(annotations, dict) else {}
-        mine = ContentDescriptor(media_type, digest_of(raw), len(raw), texts, kind)
+        kind = str(body.get("artifactType") or mapping_at(body, "config").get("mediaType") or "")
+        mine = ContentDescriptor(media_type, digest_of(raw), len(raw), mapping_at(body, "annotations"), kind)
         others = [descriptor for descriptor in self._fallback(where, subject) if descriptor.digest != mine.digest]
         manifests = [other.to_json() for other in (*others, mine)]
         index = {"schemaVersion": 2, "mediaType": IMAGE_INDEX, "manifests": manifests}

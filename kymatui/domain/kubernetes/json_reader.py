@@ -43,8 +43,8 @@ def json_type(value: object) -> str:
 def mapping_at(raw: object, *keys: str) -> Mapping[str, Any]:
     """Return the object at a path, {} where there is none."""
     for key in keys:
-        raw = raw.get(key) if isinstance(raw, Mapping) else None
-    return raw if isinstance(raw, Mapping) else {}
+        raw = raw.get(key) if type(raw) is dict or isinstance(raw, Mapping) else None
+    return raw if type(raw) is dict or isinstance(raw, Mapping) else {}
 
 
 def text_at(raw: Mapping[str, Any], *keys: str) -> str:

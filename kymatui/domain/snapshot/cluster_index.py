@@ -315,9 +315,7 @@ def _may_belong(raw: object, kyma: Kyma | None) -> bool:
     """
     if kyma is None or not isinstance(raw, Mapping):
         return True
-    meta = raw.get("metadata")
-    labels = meta.get("labels") if isinstance(meta, Mapping) else None
-    owner = labels.get(LABEL_KYMA_NAME) if isinstance(labels, Mapping) else None
+    owner = mapping_at(raw, "metadata", "labels").get(LABEL_KYMA_NAME)
     return not isinstance(owner, str) or owner == kyma.meta.name
 
 

@@ -16,6 +16,7 @@ from typing import Any, Final, TypeVar, cast
 from msgspec import Struct
 
 from kymatui.domain.kubernetes.backoff import Backoff
+from kymatui.domain.kubernetes.json_reader import objects_at
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.logs.log_query import LogQuery
 from kymatui.engine.cluster.concurrency import is_pool_thread
@@ -63,10 +64,8 @@ DEFAULT_RETRY: Final = RetryPolicy()
 
 def field_conflicts(error: ConflictError) -> tuple[Mapping[str, Any], ...]:
     """Return the causes of a field conflict, empty for another conflict."""
-    details = error.body.get("details")
-    causes = details.get("causes") if isinstance(details, Mapping) else None
-    listed = [cause for cause in causes or () if isinstance(cause, Mapping)]
-    return tuple(cause for cause in listed if cause.get("reason", FIELD_CONFLICT) == FIELD_CONFLICT)
+    causes = objects_at(error.body, "details", "causes")
+    return tuple(cause for cause in causes if cause.get("reason", FIELD_CONFLICT) == FIELD_CONFLICT)
 
 
 def is_transient(error: ClusterError) -> bool:

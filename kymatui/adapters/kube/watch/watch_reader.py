@@ -25,6 +25,7 @@ from kymatui.adapters.kube.transport.streams import AnswerStream
 from kymatui.adapters.kube.transport.transport import JSON, Request
 from kymatui.adapters.kube.watch.watch_cache import Key, Object, Store, key_of
 from kymatui.domain.kubernetes.backoff import JITTER_RANDOM, Backoff
+from kymatui.domain.kubernetes.json_reader import mapping_at
 from kymatui.domain.kubernetes.object_meta import resource_version_of
 from kymatui.errors import (
     CancelledError,
@@ -256,9 +257,7 @@ def _decoded(events: Any, line: bytes) -> Any:
 
 
 def _ends_list(item: Object) -> bool:
-    metadata = item.get("metadata")
-    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-    return isinstance(annotations, dict) and annotations.get(_INITIAL_END) == "true"
+    return mapping_at(item, "metadata", "annotations").get(_INITIAL_END) == "true"
 
 
 # What a watch follows, and its clocks.
