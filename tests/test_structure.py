@@ -15,7 +15,7 @@ CEILINGS = {
     "files that `catalog` enters": 99,
     "files that `audit` enters": 114,
     "files that `install --dry-run` enters": 134,
-    "lines without libraries and sandbox": 114_739,
+    "lines without libraries and sandbox": 114_731,
 }
 """Measures that miss their aim, with what they are; a number only falls, and the entry goes with the aim.
 

@@ -295,7 +295,7 @@ def propose_edit(snapshot: Snapshot, toggle: ModuleEdit, now: float, cache: Read
     """
     cache = cache or ReadCache()  # both catalogs share most objects
     before = build_catalog(snapshot, now, cache=cache)
-    kyma = _the_kyma(snapshot, before)
+    kyma = find_kyma(snapshot, before.kyma.ref if before.kyma is not None else None)
     if kyma is None:
         return EditProposal(toggle, None, (explain_no_kyma(before),))
     if refusal := before.choice_refusal:
@@ -342,11 +342,9 @@ def _is_gone(case: _Case) -> bool:
     return absent and not mandatory and not case.kyma.meta.deleting
 
 
-def _the_kyma(snapshot: Snapshot, catalog: Catalog) -> Kyma | None:
-    if catalog.kyma is None:
-        return None
-    candidates = (raw for raw in snapshot.kymas if read_ref(raw) == catalog.kyma.ref)
-    kyma = read_kyma(next(candidates, None))
+def find_kyma(snapshot: Snapshot, ref: ObjectRef | None) -> Kyma | None:
+    """Return the Kyma as a snapshot has it, None if it is absent or malformed."""
+    kyma = read_kyma(next((raw for raw in snapshot.kymas if read_ref(raw) == ref), None))
     return kyma if isinstance(kyma, Kyma) else None
 
 
