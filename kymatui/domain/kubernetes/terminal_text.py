@@ -77,7 +77,7 @@ def name_or_count(names: Sequence[str], noun: str) -> str:
 
 
 def first_of(items: Iterable[object], most: int, separator: str = ", ") -> str:
-    """Return the first few items, and how many more there are: `a, b and 3 more`, `a; b; and 3 more`."""
+    """Return the first few items, and how many more there are: `a, b and 3 more`."""
     texts = [*map(str, items)]
     more = f"{separator.rstrip(', ')} and {len(texts) - most} more" if len(texts) > most else ""
     return separator.join(texts[:most]) + more

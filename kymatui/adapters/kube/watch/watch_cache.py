@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kymatui.adapters.kube.objects.memory_budget import BudgetClaim, MemoryBudget, weigh, weigh_row
+from kymatui.adapters.kube.objects.decoder import BudgetClaim, MemoryBudget, weigh, weigh_row
 from kymatui.domain.kubernetes.json_reader import mapping_at, text_at
 from kymatui.domain.snapshot.snapshots import Feed, FeedState
 

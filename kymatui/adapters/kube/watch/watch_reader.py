@@ -17,8 +17,7 @@ from msgspec import Struct, field
 from kymatui.adapters.http.response_body import MOST_OBJECTS
 from kymatui.adapters.kube.api.client import Client
 from kymatui.adapters.kube.objects.api_resource import ApiResource
-from kymatui.adapters.kube.objects.decoder import PAGE, Decoder, event_decoder
-from kymatui.adapters.kube.objects.memory_budget import BudgetClaim
+from kymatui.adapters.kube.objects.decoder import PAGE, BudgetClaim, Decoder, event_decoder
 from kymatui.adapters.kube.transport import status_errors
 from kymatui.adapters.kube.transport.heartbeat import HeartbeatTiming
 from kymatui.adapters.kube.transport.streams import AnswerStream
