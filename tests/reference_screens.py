@@ -13,7 +13,7 @@ from kymatui.lists import catalog as catalog_list
 from kymatui.lists import control_plane
 from kymatui.lists import module as module_lists
 from kymatui.lists.columns import Column, ListColumn
-from kymatui.lists.waits import WAIT_COLUMNS
+from kymatui.lists.fleet import WAIT_COLUMNS
 from kymatui.ui.application.fleet_app import FleetApp
 from kymatui.ui.application.kymatui_app import KymatuiApp
 from kymatui.ui.base.framed_screen import FramedScreen

@@ -527,7 +527,7 @@ def test_docstrings_of_functions_begin_with_an_imperative(files: list[structure.
 # What servers, charts, files and plugins write reaches the terminal and the log through doors (see SECURITY.md).
 DOORS = (
     *("cli/output/printing.py", "cli/output/terminal.py"),
-    *("cli/output/login_output.py", "ui/flows/logins.py"),  # prompts of plugins have no line break; sanitized
+    *("cli/session_arguments.py", "ui/flows/logins.py"),  # prompts of plugins have no line break; sanitized
 )
 DRAWS = {
     "cli/commands/program/screen.py": "the first words of the screen, with sequences of its own",
@@ -576,8 +576,8 @@ def test_archives_are_read_through_one_door(files: list[structure.Module]) -> No
 # Files and folders are created in `kymatui.own_files`; what else creates one, and why.
 CREATORS = {
     "own_files.py": "the door itself",
-    "adapters/files/layout_archives.py": "in a temporary folder, which only the user can enter",
-    "adapters/files/image_layout.py": "the lock in a folder that the user names; blobs of any size, through `replaced`",
+    "adapters/files/image_layout.py": "a lock in a folder that the user names; blobs, through `replaced`; "
+    "an archive in a temporary folder, which only the user can enter",
     "adapters/files/object_editor.py": "a temporary file for the editor, which only the user can read",
     "adapters/kube/auth/connection_pool.py": "in a temporary folder, for the moment in which OpenSSL reads it",
     "publishing/places.py": "a lock, through `open_own`",

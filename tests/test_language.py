@@ -104,7 +104,7 @@ ALLOWED: Final[dict[tuple[str, str], str]] = {
     ("kymatui/adapters/files/interrupted_runs.py", "let go"): "a word of the file format",
     ("kymatui/engine/deletion/module_deletion.py", "let go"): "a word of the file format",
     ("kymatui/publishing/scaffold.py", "mend"): "the name of a scanner",
-    ("kymatui/adapters/kube/objects/envelope.py", "said"): "the name of a group in a regular expression",
+    ("kymatui/adapters/kube/objects/decoder.py", "said"): "the name of a group in a regular expression",
 }
 """Forms that stay, by file and match, each with its reason."""
 

@@ -13,16 +13,16 @@ from tests import structure
 _RACE = """
 import sys, threading
 import msgspec
-from kymatui.adapters.kube.objects import envelope
+from kymatui.adapters.kube.objects import decoder
 
 item = {"metadata": {"name": "a", "ownerReferences": [{"name": "x"}], "managedFields": [{"manager": "m"}]}}
 sys.setswitchinterval(1e-6)
 for _ in range(400):
-    envelope._envelope.cache_clear()
+    decoder._envelope.cache_clear()
     begin = threading.Barrier(4)
     def check():
         begin.wait()
-        msgspec.convert(item, envelope._envelope())
+        msgspec.convert(item, decoder._envelope())
     threads = [threading.Thread(target=check) for _ in range(4)]
     for thread in threads: thread.start()
     for thread in threads: thread.join()

@@ -13,8 +13,8 @@ from kymatui.actions.session import Session
 from kymatui.domain.audit.findings import AuditKind, AuditScope, Inspection, InstallationRecord, InventoryOwner
 from kymatui.domain.audit.fleet_rules import unreachable_finding
 from kymatui.domain.audit.ignores import IgnoreEntry
-from kymatui.domain.audit.kyma_rules import unread_findings
 from kymatui.domain.audit.report import AuditReport, audit, audit_catalog, audit_runtime, has_no_modules, judge_findings
+from kymatui.domain.audit.state_rules import unread_findings
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.rows import Catalog, ModuleRow
 from kymatui.domain.installed import RecordedInstallation, is_deleted_elsewhere, read_installations

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from kymatui.domain.gitops import GitChanges
 from kymatui.domain.kubernetes.refs import ObjectRef
-from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.kubernetes.terminal_text import first_of, format_count
 from kymatui.domain.ownership import ObjectOwnership, OwnedObject
 from kymatui.engine.apply.planner import missing_rights_error
 from kymatui.engine.deletion.deletion_state import DeletionState, ManagedBy, ModuleCRHandling, NextStep
@@ -120,10 +120,9 @@ def refuse_protected(state: DeletionState) -> None:
         return
     protected = [managed for managed in state.deleted_objects if managed.protection and managed.deleted_at is None]
     if protected:
-        names = "; ".join(f"{managed.ref}: {managed.protection}" for managed in protected[:3])
-        more = f"; and {len(protected) - 3} more" if len(protected) > 3 else ""
+        names = first_of((f"{managed.ref}: {managed.protection}" for managed in protected), 3, "; ")
         raise RefusedError(
-            f"{state.module} cannot be deleted: {names}{more}",
+            f"{state.module} cannot be deleted: {names}",
             hint="remove the annotation if the object may be deleted, then run the command again",
         )
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.object_meta import read_ref, uid_of
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectKey, ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.ownership import LABEL_PART_OF
@@ -154,7 +154,7 @@ def _uid(owner: Object, ref: ObjectRef, cluster: Cluster) -> str | None:
         return None
     if live is None or live["metadata"].get("deletionTimestamp"):
         return None
-    return str(live["metadata"].get("uid") or "") or None
+    return uid_of(live) or None
 
 
 def _name(owner: Object) -> str:

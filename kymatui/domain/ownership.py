@@ -13,7 +13,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from kymatui.domain.gitops import git_source
-from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.json_reader import JsonReader, mapping_at
 from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, OPERATOR, field_managers, read_meta
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma.kyma_keeper import OWN_OPERATOR
@@ -87,9 +87,7 @@ def read_owner(live: Mapping[str, Any]) -> Owner | None:
     lifecycle-manager owns what it applies, whatever the other marks. Its label alone counts only without other
     marks, because modules that are installed by Manifests have it too.
     """
-    metadata: Mapping[str, Any] = live.get("metadata") or {}
-    labels: Mapping[str, Any] = metadata.get("labels") or {}
-    annotations: Mapping[str, Any] = metadata.get("annotations") or {}
+    labels, annotations = (mapping_at(live, "metadata", field) for field in ("labels", "annotations"))
     manifest = owning_manifest(live)
     if applying_keeper(live) is not None:
         return Owner(OwnerKind.LIFECYCLE_MANAGER, manifest)
@@ -139,8 +137,7 @@ def resource_policy(body: Mapping[str, Any]) -> str:
 
     helm trims the value and lowers its letters; an object with any other value is not deleted by helm either.
     """
-    metadata: Mapping[str, Any] = body.get("metadata") or {}
-    annotations: Mapping[str, Any] = metadata.get("annotations") or {}
+    annotations = mapping_at(body, "metadata", "annotations")
     if RESOURCE_POLICY not in annotations:
         return ""
     value = str(annotations[RESOURCE_POLICY])
@@ -155,8 +152,7 @@ _PROTECTIONS: Final = {"services.cloud.sap.com/preventDeletion": "the webhook of
 
 def deletion_protection(body: Mapping[str, Any]) -> str:
     """Return why a server refuses to delete an object, as far as its annotations tell; "" if it does not."""
-    metadata: Mapping[str, Any] = body.get("metadata") or {}
-    annotations: Mapping[str, Any] = metadata.get("annotations") or {}
+    annotations = mapping_at(body, "metadata", "annotations")
     names = [name for name in _PROTECTIONS if str(annotations.get(name, "")).lower() == "true"]
     return next((f"{_PROTECTIONS[name]} refuses to delete it: its annotation {name} is true" for name in names), "")
 

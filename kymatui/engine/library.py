@@ -24,9 +24,9 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kymatui.engine.apply import applier, drift_check, planner
+from kymatui.engine.apply import applier, planner
 from kymatui.engine.apply.applier import ApplyOutcome
-from kymatui.engine.apply.drift_check import DriftReport
+from kymatui.engine.apply.planner import DriftReport
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.cluster.ports import FIELD_MANAGER, Backup, Clock, Cluster
 from kymatui.engine.cluster.retries import RetryPolicy
@@ -148,7 +148,7 @@ def check(
     """
     chosen = options or EngineOptions()
     plain = what if isinstance(what, Intent) else Intent(what)
-    intent = with_transforms(drift_check.as_installed(plain, cluster, chosen.time), transforms)
+    intent = with_transforms(planner.as_installed(plain, cluster, chosen.time), transforms)
     report = _check(intent, cluster, chosen, ready)
     if repair and not report.consistent:
         install(intent, cluster, wait=ready, options=chosen)
@@ -159,7 +159,7 @@ def check(
 
 
 def _check(intent: Intent, cluster: Cluster, options: EngineOptions, ready: bool) -> DriftReport:
-    return drift_check.check(
+    return planner.check(
         intent,
         cluster,
         options.time,

@@ -18,7 +18,7 @@ from kymatui.errors import RegistryError
 from kymatui.ocm.component_location import ComponentLocation
 from kymatui.publishing.blob_transfer import Place, check_tag, require_manifest, transfer_artifact, transfer_blob
 from kymatui.publishing.copy_images import CopyOptions, CopyResult, copy_referrers, copy_resource_images, with_images
-from kymatui.publishing.template import with_context
+from kymatui.publishing.create import with_context
 
 MOST_COMPONENTS: Final = 100  # of one copy: references lead from component to component
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 from msgspec import Struct, field
 
 from kymatui.domain.kubernetes.image_references import Image, parse_image
+from kymatui.domain.kubernetes.json_reader import mapping_at
 from kymatui.engine.sources.artifact_store import ArtifactStore
 from kymatui.engine.sources.component_source import blob_digest
 from kymatui.errors import RegistryError
@@ -93,9 +94,9 @@ def with_images(document: Mapping[str, Any], moved: Mapping[str, str]) -> dict[s
     """Return a descriptor's document with the new references of its images; both schemas list resources."""
     changed = dict(document)
     for part in ("component", "spec"):
-        holder = changed.get(part)
-        listed = holder.get("resources") if isinstance(holder, dict) else None
-        if isinstance(holder, dict) and isinstance(listed, list):
+        holder = mapping_at(changed, part)
+        listed = holder.get("resources")
+        if isinstance(listed, list):
             changed[part] = {**holder, "resources": [_with_image(resource, moved) for resource in listed]}
     return changed
 

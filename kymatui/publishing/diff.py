@@ -15,8 +15,8 @@ from kymatui.errors import KymatuiError
 from kymatui.ocm import ComponentDescriptor
 from kymatui.ocm.component_location import ComponentLocation
 from kymatui.ocm.module_layers import DEFAULT_CR, RAW_MANIFEST, image_of, local_digest
+from kymatui.publishing.create import component_templates
 from kymatui.publishing.disk_sources import stored_objects
-from kymatui.publishing.template import component_templates
 
 
 class ComponentDiff(Struct, frozen=True):

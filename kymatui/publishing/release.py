@@ -9,6 +9,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from kymatui.actions.components.component_template import API_VERSION
+from kymatui.domain.kubernetes.json_reader import mapping_at
 from kymatui.domain.kubernetes.object_meta import OPERATOR
 from kymatui.engine.bundles.yaml_objects import each_object
 from kymatui.engine.cluster.ports import Object
@@ -148,9 +149,7 @@ def _select(objects: Iterable[Object], source: str, name: str) -> Object:
 
 def _names(release: Object) -> str:
     """Return the module of a ModuleReleaseMeta: lifecycle-manager finds it by its name, the CLI by `moduleName`."""
-    spec = release.get("spec")
-    module = spec.get("moduleName") if isinstance(spec, dict) else None
-    return str(module or release["metadata"].get("name"))
+    return str(mapping_at(release, "spec").get("moduleName") or release["metadata"].get("name"))
 
 
 def _entries(spec: Object, where: str) -> list[Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kymatui.domain.snapshot.snapshots import ReadCache, Snapshot
 from kymatui.engine.cluster.ports import Cluster
-from kymatui.engine.cluster.read_once import read_once
+from kymatui.engine.cluster.retries import read_once
 from kymatui.engine.jobs.journal import Journal
 from kymatui.engine.jobs.run import Progress, Run, RunLimits, SystemClock, begin
 from kymatui.sessions.fetching import FetchOptions, LazyFetcher

@@ -6,8 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from kymatui.adapters.files.image_layout import ImageLayout
-from kymatui.adapters.files.layout_archives import open_archive
+from kymatui.adapters.files.image_layout import ImageLayout, open_archive
 from kymatui.engine.sources.artifact_store import ArtifactStore
 from kymatui.sessions.fetching import FetchOptions
 

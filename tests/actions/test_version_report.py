@@ -8,8 +8,7 @@ from typing import Any, cast
 import pytest
 import yaml
 
-from kymatui.actions.modules.version_content import VersionReader
-from kymatui.actions.modules.version_report import VersionReport, compare_contents
+from kymatui.actions.modules.version_content import VersionReader, VersionReport, compare_contents
 from kymatui.domain.kyma.module_templates import ModuleTemplate
 from kymatui.domain.versions.manifest_diff import DiffSection
 from kymatui.domain.versions.version_risks import VersionRiskKind

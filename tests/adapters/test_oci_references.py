@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from kymatui.adapters.oci.docker_credentials import Challenge, parse_challenges, scope_of
 from kymatui.adapters.oci.image_reference import ImageReference, parse_reference
-from kymatui.adapters.oci.registry_auth import Challenge, parse_challenges, scope_of
 from kymatui.errors import RegistryError
 
 DIGEST = "sha256:" + "a" * 64

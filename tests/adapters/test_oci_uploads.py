@@ -10,7 +10,7 @@ from email.utils import format_datetime
 
 import pytest
 
-from kymatui.adapters.oci import blob_uploads
+from kymatui.adapters.oci import registry
 from kymatui.adapters.oci.docker_credentials import RegistryCredentials
 from kymatui.adapters.oci.image_manifest import IMAGE_MANIFEST, digest_of
 from kymatui.adapters.oci.registry import Registry
@@ -127,7 +127,7 @@ def test_a_registry_that_keeps_failing_is_left(served: Served) -> None:
     served.registry.faults.set(RegistryFault(RegistryFaultKind.STATUS, method="PATCH", times=0, status=404))
     with pytest.raises(RegistryError, match="HTTP 404"):
         client(4096).push_blob(f"{served.registry.address}/a", CONTENT, TYPE)
-    assert methods(served)["POST"] == blob_uploads.TRIES
+    assert methods(served)["POST"] == registry.TRIES
 
 
 def test_a_refusal_is_not_tried_again(served: Served) -> None:

@@ -288,7 +288,7 @@ def _module_config(content: bytes) -> object:
 
 
 def _install_config(content: bytes) -> object:
-    from kymatui.engine.sources.install_config import read_configs
+    from kymatui.engine.sources.manifest_installs import read_configs
 
     return read_configs(content, "config")
 
@@ -327,7 +327,7 @@ def _archive(content: bytes) -> object:
 
 def _layout(content: bytes) -> object:
     """Open an archive of a layout, which is not compressed."""
-    from kymatui.adapters.files.layout_archives import open_archive
+    from kymatui.adapters.files.image_layout import open_archive
 
     with suppress(zlib.error):
         content = zlib.decompressobj(wbits=31).decompress(content, 30_000_000)

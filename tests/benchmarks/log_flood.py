@@ -18,8 +18,8 @@ from datetime import UTC, datetime
 from itertools import cycle, islice
 from typing import Any, cast
 
+from kymatui.domain.logs.log_lines import MOST_LINES
 from kymatui.domain.logs.log_query import LogQuery
-from kymatui.domain.logs.log_ring import MOST_LINES
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.ui.application.kymatui_app import KymatuiApp
 from kymatui.ui.logs.log_text import LogText

@@ -18,8 +18,7 @@ from string import ascii_lowercase
 from typing import Any
 
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings
-from kymatui.domain.whatif.catalog_change import CatalogChange
-from kymatui.domain.whatif.fleet_objects import FleetObjectsBuilder, build_fleet_objects
+from kymatui.domain.whatif.fleet_objects import CatalogChange, FleetObjectsBuilder, build_fleet_objects
 from kymatui.domain.whatif.forecast import Forecast, ForecastMemory, foresee
 from kymatui.domain.whatif.summary import count_kinds, group_forecast
 from kymatui.sandbox.door import start_sandbox

@@ -16,8 +16,7 @@ from kymatui.cli.main import main
 from kymatui.errors import RegistryError
 from kymatui.ocm import Keys
 from kymatui.publishing.image_signatures import SignatureForm, sign_image, verify_image
-from kymatui.publishing.sign import SignRequest, sign_component
-from kymatui.publishing.verify import VerifyRequest, verify_component
+from kymatui.publishing.sign import SignRequest, VerifyRequest, sign_component, verify_component
 from tests.bundle.components import MANIFEST, NAME, NOTE, VERSION, document, local, location, put, stored
 from tests.bundle.test_image_signatures import KEY, public, push
 from tests.ocm.components import key, public_pem

@@ -16,8 +16,7 @@ from kymatui.adapters.oci.registry import RegistryArtifacts
 from kymatui.cli.main import main
 from kymatui.errors import OutdatedError, RefusedError, RegistryError
 from kymatui.ocm import ALGORITHMS, Keys, SignatureError
-from kymatui.publishing.sign import SignedComponent, SignRequest, sign_component
-from kymatui.publishing.verify import VerifyRequest, verify_component
+from kymatui.publishing.sign import SignedComponent, SignRequest, VerifyRequest, sign_component, verify_component
 from tests.bundle.components import (
     MANIFEST,
     NAME,

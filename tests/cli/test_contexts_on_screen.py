@@ -22,8 +22,7 @@ from kymatui.engine.cluster.logins import LOGINS
 from kymatui.engine.cluster.ports import Cluster, PatchKind
 from kymatui.sessions.cluster.cluster_access import open_cluster
 from kymatui.sessions.cluster.session_options import SessionOptions
-from kymatui.sessions.context_campaign import listed_contexts
-from kymatui.sessions.context_fleet import ContextFleet
+from kymatui.sessions.context_fleet import ContextFleet, listed_contexts
 from kymatui.sessions.contexts import KubeContexts, list_entries, select_entries
 from kymatui.sessions.deletions import edits_of
 from kymatui.settings.config_file import Settings

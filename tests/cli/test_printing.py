@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from kymatui.cli.options.confirmation import confirm, confirm_by_typing
+from kymatui.cli.options.editing import confirm, confirm_by_typing
 from kymatui.cli.output.deletion import deletion_text
 from kymatui.cli.output.plan_changes import plan_text
 from kymatui.cli.output.printing import paragraph, table, wrapped

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from kymatui.actions.batch import BatchJob, run_items
-from kymatui.actions.edits.campaign import CampaignEdit, campaign_item, campaign_steps
-from kymatui.actions.edits.upgrade_campaign import ContextUpgrades, UpgradeCampaign
+from kymatui.actions.edits.campaign import CampaignEdit, ContextUpgrades, UpgradeCampaign, campaign_item, campaign_steps
 from kymatui.actions.modules.install import plan_installs
 from kymatui.actions.modules.install_plan import Adoption, InstallRequest
 from kymatui.actions.modules.module_sources import ModuleSource
@@ -28,7 +27,7 @@ from kymatui.engine.jobs.journal import Journal, JournalMark
 from kymatui.errors import CancelledError
 from kymatui.sessions.cluster.cluster_access import open_cluster
 from kymatui.sessions.cluster.session_options import SessionOptions
-from kymatui.sessions.context_campaign import listed_contexts
+from kymatui.sessions.context_fleet import listed_contexts
 from kymatui.sessions.contexts import list_entries
 from kymatui.sessions.install_port import SessionInstallPort
 from kymatui.settings.config_file import Settings

@@ -14,8 +14,7 @@ import pytest
 import yaml
 from msgspec.structs import replace
 
-from kymatui.actions.modules.version_impact import Affected, VersionEffect
-from kymatui.actions.modules.version_report import VersionReport, compare_templates
+from kymatui.actions.modules.version_content import Affected, VersionEffect, VersionReport, compare_templates
 from kymatui.adapters.content import change_files
 from kymatui.cli.commands.fleet import whatif
 from kymatui.cli.main import main

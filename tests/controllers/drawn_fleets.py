@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings, WindowPolicy, read_policy
-from kymatui.domain.whatif.catalog_change import CatalogChange
+from kymatui.domain.whatif.fleet_objects import CatalogChange
 from tests.controllers.release_worlds import DrawnFleet
 from tests.domain.builders import PREFIX, kyma, labels
 from tests.domain.test_whatif import SPACE, a_meta, a_template, policy

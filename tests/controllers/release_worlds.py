@@ -27,8 +27,7 @@ from kymatui.domain.kyma.states import State
 from kymatui.domain.plans.kyma_manifest import ModuleContent
 from kymatui.domain.plans.manifest_body import ManifestLayer
 from kymatui.domain.remote.catalog_sync import name_key
-from kymatui.domain.whatif.catalog_change import CatalogChange
-from kymatui.domain.whatif.fleet_objects import FleetObjects, build_fleet_objects, manifest_choice
+from kymatui.domain.whatif.fleet_objects import CatalogChange, FleetObjects, build_fleet_objects, manifest_choice
 from kymatui.domain.whatif.forecast import ModuleForecast, foresee
 from kymatui.domain.whatif.module_results import ResultKind, ResultReason
 from kymatui.engine.cluster.ports import Cluster, PatchKind

@@ -14,8 +14,7 @@ from kymatui.domain.kyma.maintenance_windows import ControllerSettings
 from kymatui.domain.modules.module_outcomes import Outcome
 from kymatui.domain.plans.kyma_manifest import ModuleContent
 from kymatui.domain.plans.manifest_body import ManifestLayer
-from kymatui.domain.whatif.catalog_change import CatalogChange, apply_change
-from kymatui.domain.whatif.fleet_objects import FleetObjects
+from kymatui.domain.whatif.fleet_objects import CatalogChange, FleetObjects, apply_change
 from kymatui.domain.whatif.forecast import ModuleForecast, foresee
 from kymatui.domain.whatif.module_results import ResultKind, ResultReason, namespace_catalogs
 from kymatui.operator.kymas import module_planning

@@ -8,7 +8,7 @@ import pytest
 
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, LABEL_MANDATORY, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
-from kymatui.domain.whatif.catalog_change import CatalogChange
+from kymatui.domain.whatif.fleet_objects import CatalogChange
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.operator.catalogs.runtime_catalog import RELEASE_META
 from kymatui.operator.kymas.kyma_context import MANIFEST

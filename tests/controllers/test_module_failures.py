@@ -12,7 +12,7 @@ from kymatui.domain.kubernetes.object_meta import LABEL_MODULE_NAME, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
 from kymatui.domain.modules.module_outcomes import work_list
-from kymatui.domain.whatif.catalog_change import CatalogChange
+from kymatui.domain.whatif.fleet_objects import CatalogChange
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.errors import InvalidError, RegistryUnreachableError
 from kymatui.operator.kymas.kyma_context import KYMA, MANIFEST

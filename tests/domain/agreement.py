@@ -37,8 +37,7 @@ from kymatui.domain.remote.side_by_side import compare_sides
 from kymatui.domain.snapshot.snapshots import Feed, FeedState
 from kymatui.domain.versions.drift import DriftKind
 from kymatui.domain.versions.refusals import WaitsForWindow, WindowsUnreadable
-from kymatui.domain.whatif.catalog_change import CatalogChange
-from kymatui.domain.whatif.fleet_objects import build_fleet_objects
+from kymatui.domain.whatif.fleet_objects import CatalogChange, build_fleet_objects
 from kymatui.domain.whatif.forecast import foresee
 from kymatui.domain.whatif.module_results import ResultKind, ResultReason
 from kymatui.lists.catalog import DRIFT_COLUMNS

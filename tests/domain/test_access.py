@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from kymatui.domain.snapshot.runtime_access import (
+from kymatui.sessions.control_plane.runtime_clients import (
     AccessSecretAmbiguous,
     AccessSecretMissing,
     KubeconfigUnreadable,

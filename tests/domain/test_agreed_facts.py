@@ -31,8 +31,7 @@ from kymatui.domain.remote.side_by_side import compare_sides
 from kymatui.domain.snapshot.cluster_index import index_cluster
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
 from kymatui.domain.versions.resolution import missing_versions
-from kymatui.domain.whatif.catalog_change import CatalogChange
-from kymatui.domain.whatif.fleet_objects import build_fleet_objects
+from kymatui.domain.whatif.fleet_objects import CatalogChange, build_fleet_objects
 from kymatui.domain.whatif.summary import change_notes
 from kymatui.ui.presenters.module.version_rows import offer_key
 from tests.domain.agreed_worlds import CONTROL, RUNTIME, world_of

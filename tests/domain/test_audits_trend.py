@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from kymatui.cli.output.audit_formats import as_json
-from kymatui.domain.audit import field_rules, fleet_rules, kyma_rules
+from kymatui.domain.audit import field_rules, fleet_rules, state_rules
 from kymatui.domain.audit.findings import (
     AuditFinding,
     AuditKind,
@@ -25,7 +25,7 @@ UNSEEN = AuditFinding(field_rules.UNSEEN, "forbidden", "keda", X, is_of_object=T
 UNLISTED = AuditFinding(field_rules.UNSEEN, "no record", "keda", "Secret a/record")
 ELSEWHERE = AuditFinding(field_rules.UNSEEN, "in another cluster", "", "Kyma a/default")
 UNKNOWN_LINK = AuditFinding(fleet_rules.CHAIN_UNKNOWN, "forbidden", "", "Gateway", runtime="a")
-UNREAD = AuditFinding(kyma_rules.UNREAD, "forbidden", "", "secrets")
+UNREAD = AuditFinding(state_rules.UNREAD, "forbidden", "", "secrets")
 UNREACHED = fleet_rules.unreachable_finding("a", "no route")
 NO_ACCESS = fleet_rules.unreachable_finding("a", "rejected", access=True)
 

@@ -30,7 +30,7 @@ from kymatui.domain.inventories import (
     write_document,
 )
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
-from kymatui.domain.kyma.module_links import module_links
+from kymatui.domain.kyma.module_templates import module_links
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma.states import State
 from kymatui.domain.modules.presence import Presence

@@ -7,8 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kymatui.domain.logs.log_lines import PodLogLine
-from kymatui.domain.logs.log_ring import LogRing
+from kymatui.domain.logs.log_lines import LogRing, PodLogLine
 from kymatui.domain.logs.log_sources import LogSource
 from tests.domain.test_logs import OTHER, SOURCE, line
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kymatui.domain.kyma.module_links import LONGEST_LINK, ModuleLink, module_links, safe_address
+from kymatui.domain.kyma.module_templates import LONGEST_LINK, ModuleLink, module_links, safe_address
 from tests.domain.builders import a_template, template
 
 DOCS, CODE = "https://kyma-project.io/#/keda/user/README", "https://github.com/kyma-project/keda-manager"

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.rows import ModuleRow
 from kymatui.domain.kyma.problems import Actor, Severity
-from kymatui.domain.modules.pod_failures import find_pod_failure
+from kymatui.domain.modules.readiness import find_pod_failure
 from tests.domain.builders import (
     NOW,
     Json,

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from kymatui.domain.catalog.effects import EffectKind
 from kymatui.domain.gitops import git_document
 from kymatui.domain.kyma.kymas import Policy
-from kymatui.domain.kyma_edit import entry_patch
-from kymatui.domain.kyma_edit.entry_patch import KymaEdit, edit_entry
-from kymatui.domain.kyma_edit.module_edit import EditProposal, EditVerb, ModuleEdit, propose_edit
+from kymatui.domain.kyma_edit import module_edit
+from kymatui.domain.kyma_edit.module_edit import EditProposal, EditVerb, KymaEdit, ModuleEdit, edit_entry, propose_edit
 from kymatui.domain.snapshot.snapshots import Snapshot
 from tests.domain.builders import (
     NOW,
@@ -99,22 +98,22 @@ ENTRIES = st.lists(
 )
 CHANGES = st.sampled_from(
     [
-        entry_patch.enable_entry("mod"),
-        entry_patch.enable_entry("mod", "fast", Policy.IGNORE),
-        entry_patch.enable_entry("mod", ""),
-        entry_patch.disable_entry,
-        entry_patch.set_entry_channel("fast"),
-        entry_patch.set_entry_channel(""),
-        entry_patch.set_entry_managed(False),
-        entry_patch.set_entry_managed(True),
-        entry_patch.set_entry_policy(Policy.IGNORE),
-        entry_patch.set_entry_policy(Policy.CREATE_AND_DELETE),
+        module_edit.enable_entry("mod"),
+        module_edit.enable_entry("mod", "fast", Policy.IGNORE),
+        module_edit.enable_entry("mod", ""),
+        module_edit.disable_entry,
+        module_edit.set_entry_channel("fast"),
+        module_edit.set_entry_channel(""),
+        module_edit.set_entry_managed(False),
+        module_edit.set_entry_managed(True),
+        module_edit.set_entry_policy(Policy.IGNORE),
+        module_edit.set_entry_policy(Policy.CREATE_AND_DELETE),
     ]
 )
 
 
 @given(ENTRIES, CHANGES)
-def test_the_patch_makes_of_the_kyma_what_the_edit_says(entries: list[Json], change: entry_patch.EntryChange) -> None:
+def test_the_patch_makes_of_the_kyma_what_the_edit_says(entries: list[Json], change: module_edit.EntryChange) -> None:
     raw = kyma(entries)
     raw["metadata"].update(uid="u-1", resourceVersion="7")
     before = copy.deepcopy(raw)
@@ -149,7 +148,7 @@ def test_a_kyma_without_a_list_gets_one_only_if_nothing_changed_meanwhile() -> N
     raw = kyma()
     del raw["spec"]["modules"]
     raw["metadata"].update(uid="u-1", resourceVersion="7")
-    edit = edit_entry(a_kyma_of(raw), "mod", entry_patch.enable_entry("mod"))
+    edit = edit_entry(a_kyma_of(raw), "mod", module_edit.enable_entry("mod"))
     assert edit.patch[1:] == (
         {"op": "test", "path": "/metadata/resourceVersion", "value": "7"},
         {"op": "add", "path": "/spec/modules", "value": [{"name": "mod"}]},
@@ -158,10 +157,10 @@ def test_a_kyma_without_a_list_gets_one_only_if_nothing_changed_meanwhile() -> N
 
 def test_the_lines_of_an_edit_say_what_changes() -> None:
     changed = edit_entry(
-        a_kyma(modules=[{"name": "mod", "channel": "fast"}]), "mod", entry_patch.set_entry_managed(False)
+        a_kyma(modules=[{"name": "mod", "channel": "fast"}]), "mod", module_edit.set_entry_managed(False)
     )
     assert changed.lines() == (("spec.modules[mod].managed", "", "false"),)
-    removed = edit_entry(a_kyma(modules=[{"name": "mod"}]), "mod", entry_patch.disable_entry)
+    removed = edit_entry(a_kyma(modules=[{"name": "mod"}]), "mod", module_edit.disable_entry)
     assert removed.lines() == (("spec.modules", '{"name": "mod"}', ""),)
 
 

@@ -13,13 +13,27 @@ from msgspec.structs import replace
 
 from kymatui.domain.fleet.manifest_summary import group_summaries, read_summary
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings, WindowPolicy, policy_document, read_policy
-from kymatui.domain.whatif.canaries import propose_canaries
-from kymatui.domain.whatif.catalog_change import CatalogChange, apply_change
-from kymatui.domain.whatif.fleet_document import FORMAT, fleet_document, read_fleet_document
-from kymatui.domain.whatif.fleet_objects import FleetObjects, FleetObjectsBuilder, build_fleet_objects, manifest_choice
+from kymatui.domain.whatif.fleet_objects import (
+    FORMAT,
+    CatalogChange,
+    FleetObjects,
+    FleetObjectsBuilder,
+    apply_change,
+    build_fleet_objects,
+    fleet_document,
+    manifest_choice,
+    read_fleet_document,
+)
 from kymatui.domain.whatif.forecast import Forecast, ForecastMemory, ModuleForecast, foresee
 from kymatui.domain.whatif.module_results import ResultKind, ResultReason
-from kymatui.domain.whatif.summary import count_kinds, forecast_notes, group_forecast, reason_words, version_moves
+from kymatui.domain.whatif.summary import (
+    count_kinds,
+    forecast_notes,
+    group_forecast,
+    propose_canaries,
+    reason_words,
+    version_moves,
+)
 from kymatui.domain.whatif.version_lines import CellKind, version_lines
 from tests.domain.builders import NOW, PREFIX, kyma, labels, manifest, meta, old_template, report, template
 

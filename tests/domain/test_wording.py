@@ -6,6 +6,7 @@ import inspect
 
 import pytest
 
+from kymatui.domain.kubernetes.terminal_text import first_of
 from kymatui.domain.kyma.maintenance_windows import MaintenanceWindow
 from kymatui.domain.kyma.states import StateSource
 from kymatui.domain.kyma.versions import Distance
@@ -98,3 +99,16 @@ def test_the_rest() -> None:
     said = note_words(ConventionNote(Convention.TEMPLATE_NAME, "x", "mod-1.0.0"))
     assert said == "the template is x, but lifecycle-manager looks for mod-1.0.0 and does not find it"
     assert window_words(MaintenanceWindow(0.0, 3600.0)) == "the next window is Thu 1970-01-01 00:00 to Thu 01:00 UTC"
+
+
+@pytest.mark.parametrize(
+    ("items", "separator", "text"),
+    [
+        ([], ", ", ""),
+        (["a", "b"], ", ", "a, b"),
+        (["a", "b", "c", "d"], ", ", "a, b and 2 more"),
+        (["a", "b", "c"], "; ", "a; b; and 1 more"),
+    ],
+)
+def test_long_lists_name_their_first_items_and_count_the_rest(items: list[str], separator: str, text: str) -> None:
+    assert first_of(items, 2, separator) == text

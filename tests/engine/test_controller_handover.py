@@ -12,7 +12,7 @@ from kymatui.domain.kubernetes.object_meta import field_managers, read_ref
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.ownership import LIFECYCLE_APPLIER
 from kymatui.engine.cluster.ports import OPERATOR_CREATOR, OPERATOR_FIELD_MANAGER, PatchKind
-from kymatui.engine.dryrun.controller_handover import LIFECYCLE_MANAGER, apply_owned, hand_fields_over, handed_entries
+from kymatui.engine.dryrun.field_takeover import LIFECYCLE_MANAGER, apply_owned, hand_fields_over, handed_entries
 from tests.engine import objects as make
 from tests.engine.places import Json, Place
 

@@ -9,7 +9,7 @@ import pytest
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.engine import Options, check, install
-from kymatui.engine.apply.drift_check import ObjectDriftKind
+from kymatui.engine.apply.planner import ObjectDriftKind
 from kymatui.engine.cluster.ports import Object, Write, WriteVerb
 from kymatui.engine.dryrun.field_takeover import merge_client_side
 from kymatui.engine.plans.plan import Action

@@ -11,7 +11,7 @@ from kymatui.crds import read_crds
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine import Options, check, install, uninstall
-from kymatui.engine.apply.drift_check import ObjectDriftKind
+from kymatui.engine.apply.planner import ObjectDriftKind
 from kymatui.engine.bundles import yaml_objects
 from kymatui.engine.plans.plan import Intent
 from kymatui.engine.plans.transforms import with_labels

@@ -10,7 +10,7 @@ import pytest
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.ports import Cluster
-from kymatui.engine.cluster.read_once import ReadOnceCluster
+from kymatui.engine.cluster.retries import ReadOnceCluster
 from kymatui.engine.jobs.run import SystemClock
 from kymatui.errors import ForbiddenError
 

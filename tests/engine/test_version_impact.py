@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kymatui.actions.modules.version_impact import Affected, VersionEffect, find_impact
+from kymatui.actions.modules.version_content import Affected, VersionEffect, find_impact
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from tests.engine.objects import custom, definition
 from tests.engine.places import Place, eventually

@@ -28,7 +28,7 @@ from kymatui.sandbox.fault_client import FaultClient
 from kymatui.sandbox.world.story.sample_fleet import WRONG, access_secret, wrong_secrets
 from kymatui.sessions.cluster.session_options import RemoteOptions, SessionOptions
 from kymatui.sessions.control_plane.remote_session import RemoteSession
-from kymatui.sessions.control_plane.runtime_connector import CONNECT_SECONDS
+from kymatui.sessions.control_plane.runtime_clients import CONNECT_SECONDS
 from kymatui.sessions.control_plane.runtime_session import ControlSide, RuntimeSession
 from kymatui.sessions.reports.fleet_audit import AuditProgress, audit_fleet
 from kymatui.ui.connection.fleet_view import MOST_RUNTIMES, RuntimeViews

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kymatui.actions.logs import LogState, LogStatus
-from kymatui.domain.logs.log_lines import PodLogLine
+from kymatui.domain.logs.log_lines import LogRing, PodLogLine
 from kymatui.domain.logs.log_query import LogOptions
-from kymatui.domain.logs.log_ring import LogRing
 from kymatui.domain.logs.log_sources import LogSource
 from kymatui.ui.logs.log_labels import reading_words, source_labels, trouble_words
 from kymatui.ui.logs.log_text import LogWindow

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from rich.cells import cell_len
 
-from kymatui.actions.modules.version_report import compare_templates
+from kymatui.actions.modules.version_content import compare_templates
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.change_history import ModuleChange
 from kymatui.domain.catalog.object_tree import build_tree

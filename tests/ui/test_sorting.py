@@ -31,9 +31,8 @@ from kymatui.domain.snapshot.object_index import ObjectIndex
 from kymatui.lists.catalog import COLUMNS as CATALOG_COLUMNS
 from kymatui.lists.columns import ABSENT, Column
 from kymatui.lists.control_plane import WINDOW_COLUMNS
-from kymatui.lists.fleet import GROUP_COLUMNS
+from kymatui.lists.fleet import GROUP_COLUMNS, WAIT_COLUMNS
 from kymatui.lists.module import EVENT_COLUMNS, VERSION_COLUMNS
-from kymatui.lists.waits import WAIT_COLUMNS
 from kymatui.ui.panes import module_panes
 from kymatui.ui.panes.runtimes_pane import BY_STATE
 from kymatui.ui.presenters.catalog import catalog_rows as catalog_words

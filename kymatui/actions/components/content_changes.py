@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from kymatui.domain.kubernetes.json_reader import mapping_at, objects_at
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.versions.manifest_diff import object_changes
 from kymatui.domain.versions.version_diff import ValueChange
@@ -57,12 +58,9 @@ def shown_changes(changes: Sequence[ValueChange]) -> list[str]:
 
 def _digests(document: Mapping[str, Any]) -> dict[str, str]:
     """Return the digests of local blobs by resource; both schemas have them in a list of resources."""
-    holder = document.get("component") or document.get("spec")
-    listed = holder.get("resources") if isinstance(holder, dict) else None
     digests = {}
-    for layer in listed if isinstance(listed, list) else ():
-        access = layer.get("access") if isinstance(layer, dict) else None
-        digest = access.get("localReference") if isinstance(access, dict) else None
+    for layer in objects_at(document, "component" if document.get("component") else "spec", "resources"):
+        digest = mapping_at(layer, "access").get("localReference")
         if isinstance(digest, str):
             digests[str(layer.get("name"))] = digest
     return digests

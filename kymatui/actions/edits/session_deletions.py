@@ -26,10 +26,16 @@ from kymatui.domain.kyma.module_templates import ModuleTemplate, associated_kind
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma.states import State
 from kymatui.domain.kyma_edit.edit_progress import EditProgress, track_edit
-from kymatui.domain.kyma_edit.entry_patch import edit_entry
 from kymatui.domain.kyma_edit.label_edit import LabelProposal, Labels
 from kymatui.domain.kyma_edit.label_effects import preview_label_effects
-from kymatui.domain.kyma_edit.module_edit import EditProposal, EditVerb, ModuleEdit, elsewhere_refusal, entry_change
+from kymatui.domain.kyma_edit.module_edit import (
+    EditProposal,
+    EditVerb,
+    ModuleEdit,
+    edit_entry,
+    elsewhere_refusal,
+    entry_change,
+)
 from kymatui.domain.modules.presence import ManagerVisibility, Presence
 from kymatui.domain.modules.risks import effective_policies, unreleased_words
 from kymatui.domain.ownership import owning_manifest
@@ -43,7 +49,7 @@ from kymatui.domain.snapshot.snapshots import Feed, ReadCache, Snapshot
 from kymatui.engine.cluster.concurrency import WIDTH
 from kymatui.engine.cluster.kind_order import is_definition
 from kymatui.engine.cluster.ports import Cluster
-from kymatui.engine.cluster.read_once import read_once
+from kymatui.engine.cluster.retries import read_once
 from kymatui.engine.deletion.deletion_state import DeletionState, ManagedBy, ModuleCRHandling, requested
 from kymatui.engine.deletion.operator_deletion import with_operator_objects
 from kymatui.engine.deletion.uninstall_plan import WHOLE, DeletionScope, plan_uninstall_of

@@ -12,8 +12,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from kymatui.actions.delete import RunControls, prepare_deletion
-from kymatui.actions.deletion_planning import plan_deletions
+from kymatui.actions.delete import RunControls, plan_deletions, prepare_deletion
 from kymatui.actions.plans import DeletionRequest, Uninstall, with_deleted
 from kymatui.actions.ports import DeletionPort
 from kymatui.domain.catalog.effects import Effect

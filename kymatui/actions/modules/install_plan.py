@@ -42,7 +42,7 @@ from kymatui.domain.snapshot.snapshots import ReadCache, Snapshot
 from kymatui.engine.apply import planner
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.cluster.ports import Blobs, Cluster
-from kymatui.engine.cluster.read_once import read_once
+from kymatui.engine.cluster.retries import read_once
 from kymatui.engine.inventory.ownership_marks import bundle_owner
 from kymatui.engine.inventory.release_store import interrupted_values
 from kymatui.engine.jobs.journal import Journal

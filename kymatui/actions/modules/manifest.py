@@ -16,6 +16,7 @@ from kymatui.actions.operator_lease import operator_of
 from kymatui.actions.session import Session
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.gitops import GitChanges, git_changes, git_warnings
+from kymatui.domain.kubernetes.json_reader import objects_at
 from kymatui.domain.kubernetes.object_meta import OPERATOR, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kyma_keeper import KeeperLease
@@ -259,9 +260,7 @@ class ManifestAction:
         try:
             self.cluster.apply(unpinned, dry_run=True)
         except ConflictError as error:
-            details = error.body.get("details") if isinstance(error.body, dict) else None
-            causes = details.get("causes") if isinstance(details, dict) else None
-            messages = (str(cause.get("message") or "") for cause in causes or () if isinstance(cause, dict))
+            messages = (str(cause.get("message") or "") for cause in objects_at(error.body, "details", "causes"))
             return tuple(dict.fromkeys(messages)) or (str(error),)
         except KymatuiError as error:
             raise RefusedError(f"the server rejects the Manifest: {error}", hint=error.hint) from error

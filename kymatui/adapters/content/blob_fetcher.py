@@ -30,11 +30,11 @@ from kymatui.adapters.http.web_session import (
     parts_of,
     redact_url,
 )
-from kymatui.adapters.oci.docker_credentials import DockerCredentials, SecretCredentials
+from kymatui.adapters.oci.docker_credentials import DockerCredentials, FindCredentials, SecretCredentials
 from kymatui.adapters.oci.image_reference import parse_reference
 from kymatui.adapters.oci.registry import Registry
-from kymatui.adapters.oci.registry_auth import FindCredentials
 from kymatui.adapters.oci.requester import innermost_reason
+from kymatui.engine.cluster.concurrency import cancelled_after
 from kymatui.engine.cluster.ports import FetchedChart
 from kymatui.errors import CancelledError, RegistryError
 from kymatui.json_input import read_json
@@ -54,16 +54,11 @@ def fetch(url: str, *, largest: int, what: str, ca: str | None = None) -> bytes:
     `ca` is a file of certificates to trust instead of the system's. The total time is limited, however slowly the
     server sends. Raise RegistryError, also for an HTML page in place of the file.
     """
-    cancel = threading.Event()
-    timer = threading.Timer(ALL_SECONDS, cancel.set)
-    timer.daemon = True
-    timer.start()
     try:
-        return run_abandonable(lambda: _transfer(url, largest, what, ca or True), cancel)
+        with cancelled_after(ALL_SECONDS) as cancel:
+            return run_abandonable(lambda: _transfer(url, largest, what, ca or True), cancel)
     except CancelledError as error:
         raise RegistryError(f"{redact_url(url)} took longer than {ALL_SECONDS:.0f} s") from error
-    finally:
-        timer.cancel()
 
 
 def _transfer(url: str, largest: int, what: str, verify: bool | str) -> bytes:

@@ -23,8 +23,15 @@ from kymatui.domain.kubernetes.terminal_text import error_reason, sanitize
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
 from kymatui.domain.kyma.module_templates import ModuleTemplate, read_template
 from kymatui.domain.kyma.template_index import ReleaseMeta, read_release_meta
-from kymatui.domain.whatif.fleet_document import fleet_document, read_fleet_document
-from kymatui.domain.whatif.fleet_objects import KYMA, RELEASE_META, TEMPLATE, CatalogKey, FleetObjects
+from kymatui.domain.whatif.fleet_objects import (
+    KYMA,
+    RELEASE_META,
+    TEMPLATE,
+    CatalogKey,
+    FleetObjects,
+    fleet_document,
+    read_fleet_document,
+)
 from kymatui.engine.bundles.yaml_objects import each_object
 from kymatui.errors import ConfigurationError
 from kymatui.helm.yaml.limits import LARGEST_TEXT, YamlBudget

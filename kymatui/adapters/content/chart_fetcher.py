@@ -19,11 +19,10 @@ from msgspec.structs import replace
 from kymatui.adapters.content.blob_cache import BlobCache
 from kymatui.adapters.http.response_body import LARGEST_ARCHIVE, LARGEST_INDEX, LARGEST_PROVENANCE
 from kymatui.adapters.http.web_session import WEB, is_same_origin, open_web_session, parts_of
-from kymatui.adapters.oci.docker_credentials import DockerCredentials, RegistryCredentials
+from kymatui.adapters.oci.docker_credentials import DockerCredentials, FindCredentials, RegistryCredentials
 from kymatui.adapters.oci.image_manifest import ACCEPTED, ContentDescriptor, ImageManifest
 from kymatui.adapters.oci.image_reference import ImageReference, parse_reference
 from kymatui.adapters.oci.registry import Registry
-from kymatui.adapters.oci.registry_auth import FindCredentials
 from kymatui.adapters.oci.requester import Requester, TransportFlags
 from kymatui.engine.bundles.addresses import redact_address
 from kymatui.engine.cluster.ports import FetchedChart

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 
 from kymatui.adapters.files.user_files import write_own_file, write_private_file
-from kymatui.domain.kubernetes.object_meta import LAST_APPLIED, read_ref
+from kymatui.domain.kubernetes.object_meta import LAST_APPLIED, read_ref, resource_version_of, uid_of
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.plans.backups import BackupInfo
@@ -128,12 +128,12 @@ class BackupFile:
         """Add an object and return whether the file must be written again; status is not part of a backup."""
         from kymatui.engine.cluster.kind_order import clean
 
-        uid = str(body["metadata"].get("uid") or "")
+        uid = uid_of(body)
         cleaned = clean(_without_secrets(body), None, "")
         changed = self._bodies.get(uid) != cleaned
         if changed:
             self._bodies[uid] = cleaned
-        self._versions[uid] = str(body["metadata"].get("resourceVersion") or "")
+        self._versions[uid] = resource_version_of(body)
         return changed
 
     def _dump(self) -> None:

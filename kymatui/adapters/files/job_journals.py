@@ -213,9 +213,7 @@ def _record(
 
 
 def _job_records(cluster: str, folder: Path) -> Iterator[JobRecord]:
-    last: dict[str, JournalEntry] = {}
-    for entry in _entries(folder / _JOBS):
-        last[entry.on] = entry
+    last = {entry.on: entry for entry in _entries(folder / _JOBS)}
     for entry in last.values():
         title, details = _read_purpose(entry.message)
         chosen = {_NAMES.get(name, name): value for name, value in details.items() if value and value != _UNSET}
@@ -255,9 +253,7 @@ def _run_record(cluster: str, path: Path) -> JobRecord | None:
 
 def _campaign_records(cluster: str, folder: Path) -> Iterator[JobRecord]:
     """Yield one record for each edit of a fleet: with the runtimes on which it began, and on which it is done."""
-    last: dict[str, JournalEntry] = {}
-    for entry in _entries(folder / _FLEET):
-        last[entry.on] = entry
+    last = {entry.on: entry for entry in _entries(folder / _FLEET)}
     ordered = sorted(last.values(), key=lambda edit: (edit.on.partition(" ")[0], edit.what, edit.run))
     for (module, what, _), some in groupby(ordered, key=lambda edit: (edit.on.partition(" ")[0], edit.what, edit.run)):
         edits = list(some)

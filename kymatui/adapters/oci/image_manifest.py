@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from kymatui.adapters.oci.image_reference import ImageReference
+from kymatui.domain.kubernetes.json_reader import mapping_at
 from kymatui.errors import RegistryError
 from kymatui.json_input import read_json
 from kymatui.structs import hash_by, repr_without
@@ -72,8 +73,7 @@ class ImageManifest(Struct, frozen=True):
 
     @property
     def annotations(self) -> Mapping[str, str]:
-        raw_annotations = self.body.get("annotations")
-        return raw_annotations if isinstance(raw_annotations, dict) else {}
+        return mapping_at(self.body, "annotations")
 
     def _descriptors(self, key: str) -> tuple[ContentDescriptor, ...]:
         listed = self.body.get(key) or []

@@ -23,7 +23,7 @@ from kymatui.adapters.http.response_body import (
     read_body,
 )
 from kymatui.adapters.http.web_session import MOST_REDIRECTS, is_same_origin, next_address, parts_of, redact_url
-from kymatui.adapters.oci.registry_auth import Authenticator, FindCredentials, anonymous_token, scope_of
+from kymatui.adapters.oci.docker_credentials import Authenticator, FindCredentials, anonymous_token, scope_of
 from kymatui.domain.kubernetes.backoff import Backoff
 from kymatui.errors import CancelledError, RegistryError, RegistryUnreachableError
 

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from kymatui.actions.batch import BatchItem, BatchJob, Items, Plan, Result, Verb, run_batch
 from kymatui.actions.jobs import job_cluster
-from kymatui.cli.options.confirmation import confirm
 from kymatui.cli.options.direct_install import cancellable
+from kymatui.cli.options.editing import confirm
 from kymatui.cli.options.git_review import GitReview
 from kymatui.cli.options.recorded_jobs import recorded_job
 from kymatui.cli.output.plan_changes import plan_document

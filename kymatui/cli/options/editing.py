@@ -1,4 +1,7 @@
-"""What the commands that edit a Kyma have in common: their options, the cluster they look at, rights, and the wait."""
+"""What the commands that edit a Kyma have in common: their options, the cluster they look at, rights, and the wait.
+
+The question before a write: the only place that reads an answer from standard input.
+"""
 
 from __future__ import annotations
 
@@ -12,19 +15,45 @@ from typing import TYPE_CHECKING
 from kymatui.cli.cluster_options import add_cluster_options, add_remote_options
 from kymatui.cli.options.direct_install import LISTED, add_consent, no_changes_on_interrupt, waiting_note
 from kymatui.cli.options.unknown_names import require_known, require_namespace
-from kymatui.cli.output.printing import print_line
+from kymatui.cli.output.plan_changes import question_text
+from kymatui.cli.output.printing import print_line, print_text
 from kymatui.cli.session_arguments import is_remote, open_chosen
 from kymatui.domain.catalog.effects import Effect
 from kymatui.domain.kubernetes.terminal_text import with_subject
 from kymatui.domain.kyma_edit.module_edit import EditProposal, EditVerb, ModuleEdit
+from kymatui.domain.plans.cluster_target import ClusterTarget
 from kymatui.domain.rights import role_hint
-from kymatui.errors import ForbiddenError, UnreachableError
+from kymatui.errors import ForbiddenError, RefusedError, UnreachableError
 
 if TYPE_CHECKING:
     from kymatui.actions.edits.cluster_edits import ClusterKymaEdits
     from kymatui.actions.session import Session
     from kymatui.domain.kyma_edit.edit_progress import EditProgress
     from kymatui.domain.kyma_edit.label_edit import LabelProposal
+
+
+def confirm(target: ClusterTarget, action: str, consequence: str = "", *, yes: bool) -> None:
+    """Ask on standard error whether to do `action` ("Delete nats") in the cluster, unless `yes` was given.
+
+    Raises RefusedError for any other answer than y or yes.
+    """
+    if yes:
+        return
+    if _answer(target, action, consequence, "[y/N]", "--yes").lower() not in ("y", "yes"):
+        raise RefusedError("not confirmed; no changes made")
+
+
+def confirm_by_typing(target: ClusterTarget, action: str, word: str, instead: str) -> str:
+    """Return what a person types to confirm `action`; `instead` is the option that makes the question needless."""
+    return _answer(target, action, "", f"Type {word} to confirm:", instead)
+
+
+def _answer(target: ClusterTarget, action: str, consequence: str, keys: str, instead: str) -> str:
+    """Return the answer to a question that ends with the possible answers (`keys`)."""
+    if not sys.stdin.isatty():
+        raise RefusedError("not a terminal; no changes made", hint=f"use {instead} to confirm")
+    print_text(question_text(target, action, consequence, keys, sys.stderr), sys.stderr, end=" ")
+    return sys.stdin.readline().strip()
 
 
 def add_editing(parser: argparse.ArgumentParser, *, remote: str) -> None:

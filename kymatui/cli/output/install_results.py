@@ -19,7 +19,7 @@ from kymatui.cli.output.plan_changes import (
     plan_text,
 )
 from kymatui.cli.output.printing import print_text
-from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
+from kymatui.domain.kubernetes.terminal_text import first_of, format_count, sanitize
 from kymatui.domain.plans.cluster_target import ClusterTarget
 from kymatui.engine.apply.applier import ApplyOutcome
 from kymatui.engine.jobs.wait import NotReadyError
@@ -152,9 +152,8 @@ def _result_line(plan: Plan, outcome: ApplyOutcome) -> str:
 
 def _not_deleted(kept: Sequence[Step]) -> str:
     """Return which objects of the earlier version stay, each with the reason; "" for none."""
-    named = ", ".join(f"{step.ref} ({step.reason})" for step in kept[:_MOST_KEPT])
-    more = f" and {len(kept) - _MOST_KEPT} more" if len(kept) > _MOST_KEPT else ""
-    return f"; not deleted: {named}{more}" if kept else ""
+    named = first_of((f"{step.ref} ({step.reason})" for step in kept), _MOST_KEPT)
+    return f"; not deleted: {named}" if kept else ""
 
 
 def _named(item: InstallItem) -> str:

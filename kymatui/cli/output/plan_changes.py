@@ -16,7 +16,7 @@ from kymatui.domain.plans.plan_preview import summarize_actions
 from kymatui.settings.config_file import load_settings
 
 if TYPE_CHECKING:
-    from kymatui.actions.modules.version_impact import Affected
+    from kymatui.actions.modules.version_content import Affected
     from kymatui.actions.plans import Uninstall
     from kymatui.domain.catalog.effects import Effect
     from kymatui.domain.kyma_edit.label_edit import LabelProposal

@@ -1,16 +1,20 @@
-"""Rules about fields of module objects that another field manager changed.
+"""Rules about the objects of modules: fields that another manager changed, images, and permissions.
 
-The rules read only metadata.managedFields. They compare nothing with the source and send no dry run, because a dry
-run needs the right to write. `drift.unseen` reports what they cannot decide.
+The rules about fields read only metadata.managedFields. They compare nothing with the source and send no dry run,
+because a dry run needs the right to write. `drift.unseen` reports what they cannot decide. Images are named by digest,
+by a tag that can move, or by no valid reference. Permissions are dangerous ones that modules have, and ones that the
+user lacks.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from kymatui.domain.audit.findings import AuditFinding, AuditInput, AuditRule, InstallationRecord, InventoryOwner
+from kymatui.domain.kubernetes.image_references import parse_image
+from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.managed_fields import (
     KUBERNETES_COMPONENTS,
     NAMELESS,
@@ -21,6 +25,8 @@ from kymatui.domain.kubernetes.managed_fields import (
     format_path,
     owned_value,
 )
+from kymatui.domain.kubernetes.object_meta import parse_time, read_ref
+from kymatui.domain.kubernetes.privileges import Privilege, PrivilegeKind, find_privileges
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.kyma.problems import Actor, Severity
@@ -178,3 +184,143 @@ def _matters(path: Path) -> bool:
 def _text(value: object) -> str:
     text = value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+TAG = AuditRule(
+    "image.tag",
+    "a module's image is referenced by a tag",
+    Severity.INFO,
+    "A tag can be moved: a pod that starts tomorrow may run another image than today.",
+    "Reference the image by its digest.",
+)
+MUTABLE = AuditRule(
+    "image.mutable",
+    "a module's image has no version",
+    Severity.WARNING,
+    "Without a tag, or with a tag such as latest, each start may run another version.",
+    "Reference the image by version and digest.",
+)
+INVALID = AuditRule(
+    "image.invalid",
+    "a module's image reference is invalid",
+    Severity.ERROR,
+    "No node can pull it.",
+    "Fix the image reference.",
+)
+IMAGE_RULES = (TAG, MUTABLE, INVALID)
+_WITH_PODS = ("Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob")
+_MOVING = ("latest", "main", "master", "edge", "nightly", "stable", "dev")
+
+
+def check_images(case: AuditInput) -> Iterator[AuditFinding]:
+    """Check the images of managers and of all other workloads that a module installs."""
+    workloads = {read_ref(raw): raw for raw in case.snapshot.workloads}
+    known = {}
+    for row in case.catalog.rows:
+        raw = workloads.get(row.manager) if row.manager is not None else None
+        if raw is not None and row.manager is not None:
+            known[row.manager] = row.name, raw
+    for installation in case.inspection.installations:
+        for ref in installation.refs:
+            raw = case.inspection.objects.get(ref)
+            if raw is not None and ref.kind.kind in _WITH_PODS:
+                known.setdefault(ref, (installation.module, raw))
+    for ref, (module, raw) in known.items():
+        yield from _workload(module, ref, raw)
+
+
+def _workload(module: str, ref: ObjectRef, raw: Mapping[str, Any]) -> Iterator[AuditFinding]:
+    spec = JsonReader(raw).child("spec")
+    spec = spec.child("jobTemplate").child("spec") if spec.has("jobTemplate") else spec
+    pod = spec.child("template").child("spec")
+    for key in ("initContainers", "containers"):
+        for container in pod.children(key):
+            text = container.text("image")
+            path = f"spec.template.spec.{key}[{container.text('name')}].image"
+            yield from _image(module, str(ref), text, path)
+
+
+def _image(module: str, where: str, text: str, path: str) -> Iterator[AuditFinding]:
+    image = parse_image(text)
+    if image is None:
+        yield AuditFinding(
+            INVALID, f"{text!r} is not an image reference", module, where, path, text, actor=Actor.CATALOG
+        )
+    elif image.digest:
+        return
+    elif not image.tag or image.tag in _MOVING:
+        words = f"{text} has no version"
+        yield AuditFinding(MUTABLE, words, module, where, path, text, actor=Actor.CATALOG)
+    else:
+        yield AuditFinding(TAG, f"{text} has no digest", module, where, path, text, actor=Actor.CATALOG)
+
+
+EVERYTHING = AuditRule(
+    "rights.everything",
+    "a module may do everything",
+    Severity.ERROR,
+    "An attacker in the module's pods controls the cluster, or a whole API group.",
+    "Ask the module's owner for a role with only the rights that it needs.",
+)
+ESCALATION = AuditRule(
+    "rights.escalation",
+    "a module can give itself more rights",
+    Severity.WARNING,
+    "With escalate, bind, impersonate, tokens or webhooks, the module can gain any right.",
+    "Ask the module's owner to list the roles that it binds, or to give up these rights.",
+)
+BROAD = AuditRule(
+    "rights.broad",
+    "a module reads Secrets or accesses pods",
+    Severity.WARNING,
+    "Secrets and pods of other workloads hold passwords, tokens and running programs.",
+    "Ask the module's owner to list the Secrets, or to use only its own namespace.",
+)
+LACKING = AuditRule(
+    "access.lacking",
+    "you lack a permission that actions on modules need",
+    Severity.INFO,
+    "Actions that need it are refused.",
+    "Ask for the right if you need it.",
+)
+RIGHTS_RULES = (EVERYTHING, ESCALATION, BROAD, LACKING)
+_KINDS = {
+    PrivilegeKind.EVERYTHING: EVERYTHING,
+    PrivilegeKind.GAINING: ESCALATION,
+    PrivilegeKind.TOKENS: ESCALATION,
+    PrivilegeKind.HOOKS: ESCALATION,
+    PrivilegeKind.SECRETS: BROAD,
+    PrivilegeKind.ENTERING: BROAD,
+}
+_GROUP = "rbac.authorization.k8s.io"
+
+
+def check_rights(case: AuditInput) -> Iterator[AuditFinding]:
+    for installation in case.inspection.installations:
+        objects = [case.inspection.objects.get(ref) for ref in installation.refs if ref.kind.group == _GROUP]
+        yield from _granted(installation.module, [raw for raw in objects if raw is not None])
+    for right in case.inspection.lacking:
+        where = f" in {right.namespace}" if right.namespace else ""
+        words = f"you may not {right.verb} {right.resource}{where}, which {right.needed_for} needs"
+        yield AuditFinding(LACKING, words, right.module, right.resource, "", right.verb, actor=Actor.CLUSTER)
+
+
+def _granted(module: str, objects: list[Mapping[str, Any]]) -> Iterator[AuditFinding]:
+    """Check roles, bound or not, and bindings to roles outside the module."""
+    for raw in objects:
+        ref = read_ref(raw)
+        if ref.kind.kind in ("Role", "ClusterRole"):
+            rules = raw.get("rules")
+            for power in find_privileges(ref.kind.kind, ref.name, rules if isinstance(rules, list) else ()):
+                yield _finding(module, ref, power, raw)
+        elif ref.kind.kind in ("RoleBinding", "ClusterRoleBinding"):
+            role = JsonReader(raw).child("roleRef")
+            for power in find_privileges(role.text("kind"), role.text("name"), ()):
+                yield _finding(module, ref, power, raw)
+
+
+def _finding(module: str, ref: ObjectRef, power: Privilege, raw: Mapping[str, Any]) -> AuditFinding:
+    path = f"rules[{power.index}]" if power.index >= 0 else "roleRef.name" if "roleRef" in raw else ""
+    since = parse_time(JsonReader(raw).child("metadata").text("creationTimestamp"))
+    words = f"{ref}: {power.message}"
+    return AuditFinding(_KINDS[power.kind], words, module, str(ref), path, power.message, since, Actor.CATALOG)

@@ -10,18 +10,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kymatui.domain.audit import (
-    field_rules,
-    fleet_rules,
-    image_rules,
-    inventory_rules,
-    kyma_rules,
-    leftover_rules,
-    rbac_rules,
-    state_rules,
-    template_rules,
-    version_rules,
-)
+from kymatui.domain.audit import field_rules, fleet_rules, leftover_rules, state_rules, template_rules
 from kymatui.domain.audit.findings import (
     AuditFinding,
     AuditInput,
@@ -51,26 +40,26 @@ from kymatui.domain.snapshot.snapshots import FeedState, ReadCache, Snapshot
 CHECKS: tuple[Check, ...] = (
     state_rules.check,
     leftover_rules.check,
-    version_rules.check,
+    template_rules.check_versions,
     template_rules.check,
-    image_rules.check,
-    kyma_rules.check,
+    field_rules.check_images,
+    state_rules.check_kyma,
     field_rules.check,
-    rbac_rules.check,
-    inventory_rules.check,
+    field_rules.check_rights,
+    leftover_rules.check_inventories,
 )
 RULES: tuple[AuditRule, ...] = tuple(
     sorted(
         (
             *state_rules.RULES,
             *leftover_rules.RULES,
-            *version_rules.RULES,
+            *template_rules.VERSION_RULES,
             *template_rules.RULES,
-            *image_rules.RULES,
-            *kyma_rules.RULES,
+            *field_rules.IMAGE_RULES,
+            *state_rules.KYMA_RULES,
             *field_rules.RULES,
-            *rbac_rules.RULES,
-            *inventory_rules.RULES,
+            *field_rules.RIGHTS_RULES,
+            *leftover_rules.INVENTORY_RULES,
             *fleet_rules.RULES,
             EXPIRED,
         ),
@@ -78,7 +67,7 @@ RULES: tuple[AuditRule, ...] = tuple(
     )
 )
 
-_OF_OBJECTS: Final = frozenset(rule.id for rule in (*field_rules.RULES, *rbac_rules.RULES))
+_OF_OBJECTS: Final = frozenset(rule.id for rule in (*field_rules.RULES, *field_rules.RIGHTS_RULES))
 _OF_REMOTE: Final = (AuditKind.RUNTIME, AuditKind.FLEET)
 _KINDS: Final = {
     fleet_rules.UNREACHABLE.id: (*_OF_REMOTE, AuditKind.CONTEXTS),
@@ -94,9 +83,9 @@ _REACH: Final = (fleet_rules.UNREACHABLE.id, fleet_rules.ACCESS.id, fleet_rules.
 _OF_CLUSTERS: Final = frozenset(rule.id for rule in RULES if rule is not EXPIRED)
 _HIDDEN: Final = {
     **dict.fromkeys(_REACH, _OF_CLUSTERS),
-    kyma_rules.UNREAD.id: _OF_CLUSTERS.difference(_REACH),
-    field_rules.UNSEEN.id: _OF_OBJECTS.union(rule.id for rule in image_rules.RULES)
-    - {field_rules.UNSEEN.id, rbac_rules.LACKING.id},
+    state_rules.UNREAD.id: _OF_CLUSTERS.difference(_REACH),
+    field_rules.UNSEEN.id: _OF_OBJECTS.union(rule.id for rule in field_rules.IMAGE_RULES)
+    - {field_rules.UNSEEN.id, field_rules.LACKING.id},
     fleet_rules.CHAIN_UNKNOWN.id: frozenset({fleet_rules.CHAIN.id}),
 }
 """Rules about what was not read, with those whose findings they may hide."""
@@ -193,7 +182,7 @@ class AuditReport(Struct, frozen=True):
 
     def _hides(self, gap: AuditFinding, finding: AuditFinding) -> bool:
         """Return whether an earlier finding may still be there, in what was not read."""
-        if gap.rule.id == kyma_rules.UNREAD.id:
+        if gap.rule.id == state_rules.UNREAD.id:
             is_everywhere = not gap.runtime
         else:  # without its runtime, a single one was not audited at all
             is_everywhere = gap.rule.id in _REACH and self.scope.kind is AuditKind.RUNTIME
@@ -218,7 +207,7 @@ class AuditReport(Struct, frozen=True):
     @property
     def unread(self) -> tuple[AuditFinding, ...]:
         """Return the findings about lists that did not come: without them, the other findings are not complete."""
-        return tuple(finding for finding in self.findings if finding.rule is kyma_rules.UNREAD)
+        return tuple(finding for finding in self.findings if finding.rule is state_rules.UNREAD)
 
     def count(self, severity: Severity) -> int:
         """Return the number of findings of one severity."""
@@ -296,7 +285,7 @@ def audit_runtime(
         replace(finding, runtime=pair.name)
         for check in CHECKS
         for finding in check(own if check is template_rules.check else case)
-        if finding.rule is not kyma_rules.UNREAD or finding.object not in unread
+        if finding.rule is not state_rules.UNREAD or finding.object not in unread
     )
     all_findings = (
         *findings,

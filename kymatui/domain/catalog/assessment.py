@@ -16,9 +16,8 @@ from kymatui.domain.kyma.kymas import ModuleReport
 from kymatui.domain.kyma.manifests import Manifest
 from kymatui.domain.kyma.module_templates import StateCheckRule
 from kymatui.domain.kyma.states import State, StateSource, parse_state, state_rank
-from kymatui.domain.modules.pod_failures import PodFailure
 from kymatui.domain.modules.presence import ManagerVisibility, Presence
-from kymatui.domain.modules.readiness import Readiness, is_gate_open
+from kymatui.domain.modules.readiness import PodFailure, Readiness, is_gate_open
 from kymatui.domain.modules.state_checks import CheckInput, CheckMode, Evaluation, evaluate
 from kymatui.domain.snapshot.snapshots import Object
 from kymatui.domain.versions.drift import Drift

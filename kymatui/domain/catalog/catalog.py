@@ -44,9 +44,8 @@ from kymatui.domain.kyma.manifests import default_resource, default_resource_bod
 from kymatui.domain.kyma.module_templates import ModuleTemplate, read_template
 from kymatui.domain.kyma.problems import Actor, Problem, with_advice
 from kymatui.domain.kyma.states import State, kyma_state
-from kymatui.domain.modules.pod_failures import PodFailure, find_pod_failure
 from kymatui.domain.modules.presence import ManagerVisibility, Presence, determine_presence
-from kymatui.domain.modules.readiness import Readiness, check_readiness
+from kymatui.domain.modules.readiness import PodFailure, Readiness, check_readiness, find_pod_failure
 from kymatui.domain.modules.risks import find_risks, kyma_error_advice, kyma_error_words
 from kymatui.domain.ownership import applying_tool
 from kymatui.domain.snapshot.cluster_index import (

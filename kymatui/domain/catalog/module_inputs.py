@@ -141,10 +141,8 @@ def _not_found(world: ClusterIndex, refs: Sequence[ManagerRef]) -> ManagerVisibi
 def _lookup(world: ClusterIndex, ref: ManagerRef) -> Object | None:
     if ref.kind.kind == "CustomResourceDefinition":
         return next((raw for raw in world.snapshot.definitions if read_ref(raw).name == ref.name), None)
-    for raw in world.workloads.get((ref.kind.kind, ref.name), ()):
-        if not ref.namespace or read_ref(raw).namespace == ref.namespace:
-            return raw
-    return None
+    named = world.workloads.get((ref.kind.kind, ref.name), ())
+    return next((raw for raw in named if not ref.namespace or read_ref(raw).namespace == ref.namespace), None)
 
 
 def _by_manifest(

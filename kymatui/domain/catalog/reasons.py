@@ -22,7 +22,7 @@ from kymatui.domain.installed import (
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.managed_fields import find_manual_changes
 from kymatui.domain.kubernetes.object_meta import find_condition, read_ref
-from kymatui.domain.kubernetes.terminal_text import to_sentence
+from kymatui.domain.kubernetes.terminal_text import first_of, to_sentence
 from kymatui.domain.kyma.kymas import Policy
 from kymatui.domain.kyma.manifests import Manifest, default_resource
 from kymatui.domain.kyma.problems import (
@@ -42,7 +42,6 @@ from kymatui.domain.kyma.problems import (
 )
 from kymatui.domain.kyma.states import State, StateSource
 from kymatui.domain.kyma.versions import same_version
-from kymatui.domain.modules.pod_failures import PodFailure
 from kymatui.domain.modules.presence import (
     UNFINISHED,
     ManagerVisibility,
@@ -51,6 +50,7 @@ from kymatui.domain.modules.presence import (
     actor_for_state,
     actor_on_drift,
 )
+from kymatui.domain.modules.readiness import PodFailure
 from kymatui.domain.modules.risks import (
     KEEP_ENTRY,
     NOT_RELEASED,
@@ -131,10 +131,9 @@ def _remaining(case: ReasonInputs, remaining: Sequence[CheckedResource]) -> Reas
         is_default = False
     if is_default:
         return Reason(f"{KLM} is deleting {refs[0]}", Actor.KLM, says_waiting=True)
-    names, more = ", ".join(map(str, refs[:3])), f" and {len(refs) - 3} more" if len(refs) > 3 else ""
     text = f"Delete {'it' if len(refs) == 1 else 'them'} to continue"
     advice = _delete_blockers(case.subject.name, text)
-    reason = action_needed(f"deletion blocked by {names}{more}", Severity.WARNING, refs[0], advice=advice)
+    reason = action_needed(f"deletion blocked by {first_of(refs, 3)}", Severity.WARNING, refs[0], advice=advice)
     return replace(reason, blocked_by=tuple(refs))
 
 

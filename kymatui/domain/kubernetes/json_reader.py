@@ -43,14 +43,26 @@ def json_type(value: object) -> str:
 def mapping_at(raw: object, *keys: str) -> Mapping[str, Any]:
     """Return the object at a path, {} where there is none."""
     for key in keys:
-        raw = raw.get(key) if isinstance(raw, Mapping) else None
-    return raw if isinstance(raw, Mapping) else {}
+        raw = raw.get(key) if type(raw) is dict or isinstance(raw, Mapping) else None
+    return raw if type(raw) is dict or isinstance(raw, Mapping) else {}
 
 
-def text_at(raw: Mapping[str, Any], key: str) -> str:
-    """Return a text, "" where there is none."""
-    value = raw.get(key)
+def text_at(raw: Mapping[str, Any], *keys: str) -> str:
+    """Return the text at a path, "" where there is none."""
+    value = mapping_at(raw, *keys[:-1]).get(keys[-1])
     return value if isinstance(value, str) else ""
+
+
+def texts_at(raw: Mapping[str, Any], *keys: str) -> list[str]:
+    """Return the texts of the list at a path, [] where there is none."""
+    value = mapping_at(raw, *keys[:-1]).get(keys[-1])
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
+
+
+def objects_at(raw: Mapping[str, Any], *keys: str) -> list[Mapping[str, Any]]:
+    """Return the objects of the list at a path, [] where there is none."""
+    value = mapping_at(raw, *keys[:-1]).get(keys[-1])
+    return [entry for entry in value if isinstance(entry, Mapping)] if isinstance(value, list) else []
 
 
 class JsonReader:

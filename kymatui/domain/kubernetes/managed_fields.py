@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.json_reader import JsonReader, objects_at, texts_at
 from kymatui.domain.kubernetes.object_meta import parse_time
 from kymatui.json_input import read_json
 
@@ -59,10 +59,8 @@ def applied_entry(raw: Mapping[str, Any], manager: str) -> Mapping[str, Any] | N
     return next((entry for entry in entries if not entry.get("subresource")), None)
 
 
-def _entries(raw: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    metadata = raw.get("metadata")
-    entries = metadata.get("managedFields") if isinstance(metadata, Mapping) else None
-    return (entry for entry in (entries if isinstance(entries, list) else ()) if isinstance(entry, Mapping))
+def _entries(raw: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return objects_at(raw, "metadata", "managedFields")
 
 
 def content_writers(raw: Mapping[str, Any]) -> frozenset[str]:
@@ -108,9 +106,7 @@ def manager_name(manager: str) -> str:
 
 def finalizer_owners(raw: Mapping[str, Any]) -> dict[str, str]:
     """Return the finalizers of an object with the field managers that set them, "" if unknown."""
-    metadata = raw.get("metadata")
-    names = metadata.get("finalizers") if isinstance(metadata, Mapping) else None
-    owners = dict.fromkeys((str(name) for name in (names if isinstance(names, list) else ())), "")
+    owners = dict.fromkeys(texts_at(raw, "metadata", "finalizers"), "")
     for entry in _entries(raw) if owners else ():
         owned = JsonReader(entry).child("fieldsV1").child("f:metadata").child("f:finalizers").raw
         for name in owners:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from kymatui.domain.kubernetes.json_reader import Flaw, JsonReader
+from kymatui.domain.kubernetes.json_reader import Flaw, JsonReader, text_at
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.moments import parse_moment
 
@@ -158,13 +158,18 @@ def read_ref(raw: object) -> ObjectRef:
     return ObjectRef(read_kind(raw), meta.text("namespace"), meta.text("name"))
 
 
-def identity_flaw(raw: object, meta: ObjectMeta) -> str:
-    """Return why an object is unusable, "" if it is usable."""
-    return unusable(raw, meta.name)
+def uid_of(raw: Mapping[str, Any]) -> str:
+    """Return the uid of an object, "" if absent."""
+    return text_at(raw, "metadata", "uid")
+
+
+def resource_version_of(raw: Mapping[str, Any]) -> str:
+    """Return the resource version of an object, "" if absent."""
+    return text_at(raw, "metadata", "resourceVersion")
 
 
 def unusable(raw: object, name: str) -> str:
-    """Return the same of an object of which only the name was read."""
+    """Return why an object of this name is unusable, "" if it is usable."""
     if not isinstance(raw, Mapping):
         return str(Flaw("", "an object", "something else"))
     if not name:

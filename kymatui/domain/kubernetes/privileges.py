@@ -8,6 +8,8 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from kymatui.domain.kubernetes.json_reader import texts_at
+
 _GAINING: Final = frozenset({"escalate", "bind", "impersonate"})
 _READING: Final = frozenset({"get", "list", "watch", "*"})
 _WRITING: Final = frozenset({"create", "update", "patch", "*"})
@@ -48,10 +50,7 @@ def find_privileges(kind: str, name: str, rules: Iterable[object]) -> Iterator[P
 
 
 def _texts(rule: Mapping[str, Any], key: str) -> frozenset[str]:
-    value = rule.get(key)
-    return (
-        frozenset(item for item in value if isinstance(item, str)) if isinstance(value, list | tuple) else frozenset()
-    )
+    return frozenset(texts_at(rule, key))
 
 
 def _of_rule(rule: Mapping[str, Any]) -> Iterator[tuple[PrivilegeKind, str]]:

@@ -6,7 +6,7 @@ line break would forge a line of ours.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from kymatui.patterns import deferred
@@ -74,6 +74,13 @@ def format_count(number: int, noun: str, plural: str = "") -> str:
 def name_or_count(names: Sequence[str], noun: str) -> str:
     """Return the only name, or how many there are: `keda`, `2 modules`."""
     return format_count(len(names), noun) if names[1:] else "".join(names)
+
+
+def first_of(items: Iterable[object], most: int, separator: str = ", ") -> str:
+    """Return the first few items, and how many more there are: `a, b and 3 more`."""
+    texts = [*map(str, items)]
+    more = f"{separator.rstrip(', ')} and {len(texts) - most} more" if len(texts) > most else ""
+    return separator.join(texts[:most]) + more
 
 
 def with_subject(subject: str, text: str) -> str:

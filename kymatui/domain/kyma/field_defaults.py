@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.json_reader import JsonReader, mapping_at
 from kymatui.patterns import deferred
 
 _EXACT: Final = frozenset({"spec.data", "spec.descriptor", "spec.kymaSelector.matchLabels"})
@@ -75,16 +75,12 @@ def _is_absence(field: Mapping[str, Any], value: object) -> bool:
     if _is_free(field) or "matchLabels" in properties:  # an empty label selector matches everything
         return False
     if isinstance(value, Mapping):
-        return all(_is_absence(_mapping(properties.get(name)), part) for name, part in value.items())
+        return all(_is_absence(mapping_at(properties, name), part) for name, part in value.items())
     return not value
 
 
 def _properties(field: Mapping[str, Any]) -> Mapping[str, Any]:
-    return _mapping(field.get("properties"))
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
+    return mapping_at(field, "properties")
 
 
 def _says_something(path: str, value: object) -> bool:

@@ -18,10 +18,10 @@ from kymatui.domain.kubernetes.object_meta import (
     MalformedObject,
     ObjectMeta,
     WithRaw,
-    identity_flaw,
     read_conditions,
     read_meta,
     read_ref,
+    unusable,
 )
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.states import State
@@ -190,7 +190,7 @@ def read_kyma(raw: object) -> Kyma | MalformedObject:
     """Read a Kyma of v1alpha1, v1beta1 or v1beta2; the fields read here are the same in all three."""
     reader = JsonReader(raw)
     meta = read_meta(reader)
-    if reason := identity_flaw(raw, meta):
+    if reason := unusable(raw, meta.name):
         return MalformedObject(read_ref(raw), reason, raw)
     spec, status = reader.child("spec"), reader.child("status")
     return Kyma(

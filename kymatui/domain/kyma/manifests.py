@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from kymatui.domain.kubernetes.json_reader import Flaw, JsonReader
+from kymatui.domain.kubernetes.json_reader import Flaw, JsonReader, mapping_at
 from kymatui.domain.kubernetes.object_meta import (
     ANNOTATION_UNMANAGED,
     LABEL_CHANNEL,
@@ -20,10 +20,10 @@ from kymatui.domain.kubernetes.object_meta import (
     MalformedObject,
     ObjectMeta,
     WithRaw,
-    identity_flaw,
     read_conditions,
     read_meta,
     read_ref,
+    unusable,
 )
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE, Kyma
@@ -178,8 +178,7 @@ def default_resource(
 
 def default_resource_body(data: Mapping[str, Any], identity: ObjectRef) -> dict[str, Any]:
     """Return the default CR as created: with name and namespace, without status (the server ignores it)."""
-    metadata = data.get("metadata")
-    named = {**(metadata if isinstance(metadata, Mapping) else {}), "name": identity.name}
+    named = {**mapping_at(data, "metadata"), "name": identity.name}
     named.pop("namespace", None)
     if identity.namespace:
         named["namespace"] = identity.namespace
@@ -220,7 +219,7 @@ def read_manifest(raw: object) -> Manifest | MalformedObject:
     """Read a Manifest of v1alpha1 (`installs`, `crds`) or v1beta2 (`install`)."""
     reader = JsonReader(raw)
     meta = read_meta(reader)
-    if reason := identity_flaw(raw, meta):
+    if reason := unusable(raw, meta.name):
         return MalformedObject(read_ref(raw), reason, raw)
     spec, status = reader.child("spec"), reader.child("status")
     single = (_install(spec.child("install")),) if spec.has("install") else ()

@@ -9,14 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from kymatui.domain.kubernetes.json_reader import Flaw, JsonReader
-from kymatui.domain.kubernetes.object_meta import (
-    MalformedObject,
-    ObjectMeta,
-    WithRaw,
-    identity_flaw,
-    read_meta,
-    read_ref,
-)
+from kymatui.domain.kubernetes.object_meta import MalformedObject, ObjectMeta, WithRaw, read_meta, read_ref, unusable
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
 from kymatui.domain.kyma.module_templates import ModuleTemplate, TemplateGeneration, read_template
 from kymatui.domain.kyma.versions import parse_version
@@ -50,7 +43,7 @@ def read_release_meta(raw: object) -> ReleaseMeta | MalformedObject:
     """Read a ModuleReleaseMeta; the module's name defaults to the object's name."""
     reader = JsonReader(raw)
     meta = read_meta(reader)
-    if reason := identity_flaw(raw, meta):
+    if reason := unusable(raw, meta.name):
         return MalformedObject(read_ref(raw), reason, raw)
     spec = reader.child("spec")
     channels: dict[str, str] = {}

@@ -14,10 +14,10 @@ from kymatui.domain.kubernetes.object_meta import (
     MalformedObject,
     ObjectMeta,
     WithRaw,
-    identity_flaw,
     read_conditions,
     read_meta,
     read_ref,
+    unusable,
 )
 
 
@@ -50,7 +50,7 @@ def read_watcher(raw: object) -> Watcher | MalformedObject:
     """Read a Watcher; the manager defaults to the managed-by label."""
     reader = JsonReader(raw)
     meta = read_meta(reader)
-    if reason := identity_flaw(raw, meta):
+    if reason := unusable(raw, meta.name):
         return MalformedObject(read_ref(raw), reason, raw)
     spec, status = reader.child("spec"), reader.child("status")
     service, watched = spec.child("serviceInfo"), spec.child("resourceToWatch")

@@ -12,15 +12,13 @@ from msgspec.structs import replace
 from kymatui.domain.catalog.effects import Effect
 from kymatui.domain.catalog.rows import Catalog, ModuleRow
 from kymatui.domain.kubernetes.json_reader import JsonReader
-from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kyma_keeper import NOT_RUNNING, statement_with_keeper
-from kymatui.domain.kyma.kymas import Kyma, read_kyma
+from kymatui.domain.kyma.kymas import Kyma
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma.states import State, StateSource
-from kymatui.domain.kyma_edit.entry_patch import KymaEdit
 from kymatui.domain.kyma_edit.label_edit import LabelEdit, LabelProposal
-from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit
+from kymatui.domain.kyma_edit.module_edit import EditVerb, KymaEdit, ModuleEdit, find_kyma
 from kymatui.domain.modules.presence import Presence
 from kymatui.domain.remote.catalog_sync import SyncPlan, SyncStatus
 from kymatui.domain.snapshot.snapshots import Snapshot
@@ -98,7 +96,7 @@ def track_edit(
 
 
 def _track(toggle: ModuleEdit, edit: KymaEdit, generation: int, snapshot: Snapshot, catalog: Catalog) -> EditProgress:
-    kyma = _kyma(edit, snapshot)
+    kyma = find_kyma(snapshot, edit.kyma)
     if kyma is None:
         return EditProgress(f"{edit.kyma} no longer exists", lost=True)
     if kyma.meta.generation < generation:
@@ -123,11 +121,6 @@ def _held(progress: EditProgress, toggle: ModuleEdit, row: ModuleRow | None) -> 
     if not progress.finished or toggle.channel is None or not isinstance(refusal, HeldBack):
         return progress
     return replace(progress, message=f"{toggle.module} {held_back_words(refusal)}", held=True)
-
-
-def _kyma(edit: KymaEdit, snapshot: Snapshot) -> Kyma | None:
-    kyma = read_kyma(next((raw for raw in snapshot.kymas if read_ref(raw) == edit.kyma), None))
-    return kyma if isinstance(kyma, Kyma) else None
 
 
 def _stands(edit: KymaEdit, kyma: Kyma) -> bool:
@@ -186,8 +179,8 @@ def track_label_edit(
 def _track_labels(proposal: LabelProposal, snapshot: Snapshot, catalog: Catalog, plan: SyncPlan | None) -> EditProgress:
     edit = proposal.edit
     assert edit is not None
-    kyma = read_kyma(next((raw for raw in snapshot.kymas if read_ref(raw) == edit.kyma), None))
-    if not isinstance(kyma, Kyma):
+    kyma = find_kyma(snapshot, edit.kyma)
+    if kyma is None:
         return EditProgress(f"{edit.kyma} no longer exists", lost=True)
     if (changed := _changed(edit, kyma)) is not None:
         return changed

@@ -14,12 +14,13 @@ from msgspec.structs import replace
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.effects import Effect, compare_catalogs
 from kymatui.domain.gitops import GitChanges, git_changes, git_warnings
+from kymatui.domain.kubernetes.json_reader import mapping_at
 from kymatui.domain.kubernetes.object_meta import LABEL_BETA, LABEL_INTERNAL, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kyma_keeper import find_keeper
-from kymatui.domain.kyma.kymas import Kyma, read_kyma
+from kymatui.domain.kyma.kymas import Kyma
 from kymatui.domain.kyma.problems import Actor
-from kymatui.domain.kyma_edit.module_edit import explain_no_kyma
+from kymatui.domain.kyma_edit.module_edit import explain_no_kyma, find_kyma
 from kymatui.domain.remote.kyma_sync import owner_kyma
 from kymatui.domain.snapshot.cluster_index import CATALOG_FEEDS
 from kymatui.domain.snapshot.missing_lists import explain_missing
@@ -91,8 +92,7 @@ class LabelProposal(Struct, frozen=True):
 
 def label_edit(kyma: Kyma, labels: Labels) -> LabelEdit:
     """Return the edit that sets labels, or removes those with value None."""
-    raw = kyma.raw.get("metadata")
-    metadata: Mapping[str, Any] = raw if isinstance(raw, Mapping) else {}
+    metadata = mapping_at(kyma.raw, "metadata")
     raw_labels = metadata.get("labels")
     current: Mapping[str, Any] = raw_labels if isinstance(raw_labels, Mapping) else {}
     changes = tuple(LabelChange(label, current.get(label), value) for label, value in labels.items())
@@ -129,9 +129,8 @@ def propose_labels(snapshot: Snapshot, labels: Labels, now: float) -> LabelPropo
     """Return the effects of a label change in a snapshot; `now` is in seconds of the Unix clock."""
     cache = ReadCache()  # both catalogs share most objects
     before = build_catalog(snapshot, now, cache=cache)
-    ref = before.kyma.ref if before.kyma is not None else None
-    kyma = read_kyma(next((raw for raw in snapshot.kymas if read_ref(raw) == ref), None))
-    if not isinstance(kyma, Kyma):
+    kyma = find_kyma(snapshot, before.kyma.ref if before.kyma is not None else None)
+    if kyma is None:
         return LabelProposal(None, explain_no_kyma(before))
     if refusal := before.choice_refusal:
         return LabelProposal(None, f"{refusal}: use --remote RUNTIME, or --fleet")

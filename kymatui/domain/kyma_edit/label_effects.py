@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.effects import Effect, compare_catalogs
 from kymatui.domain.catalog.module_inputs import CatalogOptions
-from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.json_reader import mapping_at
 from kymatui.domain.kubernetes.object_meta import LABEL_SKIP
 from kymatui.domain.kyma.kymas import Kyma
 from kymatui.domain.kyma.template_index import index_templates
@@ -47,10 +47,11 @@ class LabelEffects(Struct, frozen=True):
 
 def with_labels(raw: Object, labels: Labels) -> Object:
     """Return the object with other labels; None removes one."""
-    metadata = JsonReader(raw).child("metadata").raw
-    before = metadata.get("labels")
-    merged = {**(before if isinstance(before, Mapping) else {}), **labels}
-    return {**raw, "metadata": {**metadata, "labels": {k: v for k, v in merged.items() if v is not None}}}
+    merged = {**mapping_at(raw, "metadata", "labels"), **labels}
+    return {
+        **raw,
+        "metadata": {**mapping_at(raw, "metadata"), "labels": {k: v for k, v in merged.items() if v is not None}},
+    }
 
 
 def preview_label_effects(pair: RuntimePair, labels: Labels, now: float) -> LabelEffects | None:

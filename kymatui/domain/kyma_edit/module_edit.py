@@ -1,13 +1,20 @@
 """Edits of one module in a Kyma: the proposal with its effects, refusals and warnings.
 
 Nothing is written here. The effects come from a second catalog, built with the edited Kyma.
+
+JSON patches of a Kyma's module list that apply only to the entry that was read.
+
+The patch tests the entry, so the server rejects it if another client changed the entry in between. Other entries,
+the status and the labels may change meanwhile.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import copy
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,15 +22,15 @@ from msgspec.structs import replace
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.effects import Effect, compare_catalogs
 from kymatui.domain.catalog.rows import Catalog, CatalogOrigin, ModuleRow
-from kymatui.domain.gitops import GitChanges, git_warnings
+from kymatui.domain.gitops import GitChanges, git_changes, git_warnings
+from kymatui.domain.kubernetes.json_reader import mapping_at
 from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kyma_keeper import with_keeper
 from kymatui.domain.kyma.kymas import OWN_CHANNEL, Kyma, Policy, read_kyma
 from kymatui.domain.kyma.problems import shell_command
 from kymatui.domain.kyma.states import State
 from kymatui.domain.kyma.versions import same_version
-from kymatui.domain.kyma_edit import entry_patch
-from kymatui.domain.kyma_edit.entry_patch import KymaEdit
 from kymatui.domain.modules.presence import Presence
 from kymatui.domain.modules.risks import RiskKind, risks_of_policy
 from kymatui.domain.snapshot.cluster_index import CATALOG_FEEDS
@@ -31,6 +38,165 @@ from kymatui.domain.snapshot.missing_lists import RowFact, UnknownFact, explain_
 from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, ReadCache, Snapshot
 from kymatui.domain.versions.messages import refusal_words
 from kymatui.domain.versions.refusals import HeldBack
+
+Json = dict[str, Any]
+ModuleEntry = Mapping[str, Any]
+EntryChange = Callable[[Json | None], Json | None]
+"""A function from the old entry to the new one; None means no entry."""
+
+
+class KymaEdit(Struct, frozen=True):
+    """A change of one module entry.
+
+    `before` and `after` are the entry, None if absent; `patch` is empty if nothing changes; `edited_kyma` is the edited
+    Kyma.
+    """
+
+    kyma: ObjectRef
+    module: str
+    before: ModuleEntry | None
+    after: ModuleEntry | None
+    patch: tuple[Mapping[str, Any], ...]
+    edited_kyma: Mapping[str, Any]
+
+    @property
+    def git(self) -> GitChanges:
+        """Return the change of the Kyma where it comes from Git."""
+        if self.is_empty:
+            return ()
+        name = {"name": self.kyma.name, "namespace": self.kyma.namespace}
+        modules = (self.edited_kyma.get("spec") or {}).get("modules")
+        return git_changes(self.edited_kyma, {"metadata": name, "spec": {"modules": modules}})
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether nothing changes."""
+        return not self.patch
+
+    def lines(self) -> tuple[tuple[str, str, str], ...]:
+        """Return the changed fields as path, old value and new value ("" if absent)."""
+        if self.before is None or self.after is None:
+            entry_line = ("spec.modules", _text(self.before), _text(self.after))
+            return () if self.before is self.after else (entry_line,)
+        before, after = self.before, self.after
+        keys = [key for key in dict.fromkeys([*before, *after]) if before.get(key) != after.get(key)]
+        where = f"spec.modules[{self.module}]"
+        return tuple((f"{where}.{key}", _text(before.get(key)), _text(after.get(key))) for key in keys)
+
+
+def _text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    return "" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def edit_entry(kyma: Kyma, module: str, change: EntryChange) -> KymaEdit:
+    """Return the edit that `change` makes of the first entry with the module's name."""
+    spec = mapping_at(kyma.raw, "spec")
+    listed = spec.get("modules")
+    entries: list[Any] = listed if isinstance(listed, list) else []
+    names = [entry.get("name") if isinstance(entry, Mapping) else None for entry in entries]
+    at = names.index(module) if module in names else None
+    before = None if at is None else entries[at]
+    after = change(copy.deepcopy(dict(before)) if before is not None else None)
+    patch = () if after == before else _patch(kyma.raw, at, before, after, isinstance(listed, list))
+    return KymaEdit(read_ref(kyma.raw), module, before, after, patch, _edited(kyma.raw, spec, entries, at, after))
+
+
+def _patch(
+    raw: Mapping[str, Any], at: int | None, before: ModuleEntry | None, after: ModuleEntry | None, listed: bool
+) -> tuple[Mapping[str, Any], ...]:
+    metadata = raw.get("metadata") or {}
+    same = {"op": "test", "path": "/metadata/uid", "value": metadata.get("uid")}
+    if at is None:
+        if listed:
+            return same, {"op": "add", "path": "/spec/modules/-", "value": after}
+        # "add" would replace a list that another client created meanwhile, so require an unchanged object
+        version = {"op": "test", "path": "/metadata/resourceVersion", "value": metadata.get("resourceVersion")}
+        return same, version, {"op": "add", "path": "/spec/modules", "value": [after]}
+    path = f"/spec/modules/{at}"
+    expectation = {"op": "test", "path": path, "value": before}
+    if after is None:
+        return same, expectation, {"op": "remove", "path": path}
+    return same, expectation, {"op": "replace", "path": path, "value": after}
+
+
+def _edited(
+    raw: Mapping[str, Any], spec: Mapping[str, Any], entries: list[Any], at: int | None, after: ModuleEntry | None
+) -> Json:
+    remaining = list(entries)
+    if at is None:
+        remaining += [after] if after is not None else []
+    else:
+        remaining[at : at + 1] = [after] if after is not None else []
+    return {**raw, "spec": {**spec, "modules": remaining}}
+
+
+# the changes of an entry
+
+
+def enable_entry(module: str, channel: str | None = None, policy: Policy | None = None) -> EntryChange:
+    """Return a change that adds the module.
+
+    A channel of "" is the Kyma's own; None keeps channel or policy.
+    """
+
+    def change(entry: Json | None) -> Json:
+        changed = entry if entry is not None else {"name": module}
+        if channel is not None:
+            _set(changed, "channel", channel)
+        if policy is not None:
+            changed["customResourcePolicy"] = policy.value
+        return changed
+
+    return change
+
+
+def disable_entry(entry: Json | None) -> Json | None:
+    """Remove the entry."""
+    return None
+
+
+def set_entry_channel(channel: str) -> EntryChange:
+    """Return a change of the entry's channel ("" is the Kyma's own); without an entry it does nothing."""
+
+    def change(entry: Json | None) -> Json | None:
+        if entry is not None:
+            _set(entry, "channel", channel)
+        return entry
+
+    return change
+
+
+def set_entry_managed(managed: bool) -> EntryChange:
+    """Return a change that makes lifecycle-manager manage the module or not."""
+
+    def change(entry: Json | None) -> Json | None:
+        if entry is None or entry.get("managed", True) == managed:
+            return entry
+        entry["managed"] = managed
+        return entry
+
+    return change
+
+
+def set_entry_policy(policy: Policy) -> EntryChange:
+    """Return a change of the policy for the module's default CR."""
+
+    def change(entry: Json | None) -> Json | None:
+        if entry is not None and entry.get("customResourcePolicy", Policy.CREATE_AND_DELETE) != policy:
+            entry["customResourcePolicy"] = policy.value
+        return entry
+
+    return change
+
+
+def _set(entry: Json, key: str, text: str) -> None:
+    if text:
+        entry[key] = text
+    else:
+        entry.pop(key, None)
+
 
 _WARNED = (RiskKind.PAUSED, RiskKind.CR_STAYS, RiskKind.FINALIZER_STAYS, RiskKind.POLICY_PENDING, RiskKind.MAY_NOT_WAIT)
 
@@ -129,14 +295,14 @@ def propose_edit(snapshot: Snapshot, toggle: ModuleEdit, now: float, cache: Read
     """
     cache = cache or ReadCache()  # both catalogs share most objects
     before = build_catalog(snapshot, now, cache=cache)
-    kyma = _the_kyma(snapshot, before)
+    kyma = find_kyma(snapshot, before.kyma.ref if before.kyma is not None else None)
     if kyma is None:
         return EditProposal(toggle, None, (explain_no_kyma(before),))
     if refusal := before.choice_refusal:
         return EditProposal(toggle, None, (f"{refusal}: use --remote RUNTIME, or --fleet",))
     if refusal := elsewhere_refusal(before, *edit_command((toggle,))):
         return EditProposal(toggle, None, (refusal,))
-    edit = entry_patch.edit_entry(kyma, toggle.module, entry_change(toggle))
+    edit = edit_entry(kyma, toggle.module, entry_change(toggle))
     after = build_catalog(_with_kyma(snapshot, edit), now, cache=cache)
     was, will = before.row(toggle.module), after.row(toggle.module)
     unknown = explain_missing(snapshot.feeds, CATALOG_FEEDS)
@@ -176,11 +342,9 @@ def _is_gone(case: _Case) -> bool:
     return absent and not mandatory and not case.kyma.meta.deleting
 
 
-def _the_kyma(snapshot: Snapshot, catalog: Catalog) -> Kyma | None:
-    if catalog.kyma is None:
-        return None
-    candidates = (raw for raw in snapshot.kymas if read_ref(raw) == catalog.kyma.ref)
-    kyma = read_kyma(next(candidates, None))
+def find_kyma(snapshot: Snapshot, ref: ObjectRef | None) -> Kyma | None:
+    """Return the Kyma as a snapshot has it, None if it is absent or malformed."""
+    kyma = read_kyma(next((raw for raw in snapshot.kymas if read_ref(raw) == ref), None))
     return kyma if isinstance(kyma, Kyma) else None
 
 
@@ -189,21 +353,21 @@ def _with_kyma(snapshot: Snapshot, edit: KymaEdit) -> Snapshot:
     return replace(snapshot, kymas=kymas)
 
 
-def entry_change(toggle: ModuleEdit) -> entry_patch.EntryChange:
+def entry_change(toggle: ModuleEdit) -> EntryChange:
     """Return the change of the module's entry; it applies to any current content."""
     match toggle.verb:
         case EditVerb.ENABLE:
-            return entry_patch.enable_entry(toggle.module, toggle.channel, toggle.policy)
+            return enable_entry(toggle.module, toggle.channel, toggle.policy)
         case EditVerb.DISABLE:
-            return entry_patch.disable_entry
+            return disable_entry
         case EditVerb.CHANNEL:
-            return entry_patch.set_entry_channel(toggle.channel or "")
+            return set_entry_channel(toggle.channel or "")
         case EditVerb.MANAGE:
-            return entry_patch.set_entry_managed(True)
+            return set_entry_managed(True)
         case EditVerb.UNMANAGE:
-            return entry_patch.set_entry_managed(False)
+            return set_entry_managed(False)
         case EditVerb.POLICY:
-            return entry_patch.set_entry_policy(toggle.policy or Policy.CREATE_AND_DELETE)
+            return set_entry_policy(toggle.policy or Policy.CREATE_AND_DELETE)
 
 
 class _Case(Struct, frozen=True):

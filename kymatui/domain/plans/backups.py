@@ -8,6 +8,7 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from kymatui.domain.kubernetes.refs import ObjectKey, ObjectRef
+from kymatui.domain.kubernetes.terminal_text import first_of
 from kymatui.domain.plans.cluster_target import ClusterName
 
 
@@ -88,6 +89,4 @@ class AcceptedObjects(Struct, frozen=True):
 
 def summarize_names(refs: Iterable[ObjectRef]) -> str:
     """Return the first few names and the number of the rest."""
-    names = [str(ref) for ref in refs]
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
+    return first_of(refs, _NAMED)

@@ -9,7 +9,13 @@ from typing import Any, Final
 from msgspec import Struct
 
 from kymatui.domain.kubernetes.json_reader import JsonReader
-from kymatui.domain.kubernetes.object_meta import ANNOTATION_STATE_CHECK, LABEL_KYMA_NAME, LABEL_MODULE_NAME, OPERATOR
+from kymatui.domain.kubernetes.object_meta import (
+    ANNOTATION_STATE_CHECK,
+    LABEL_KYMA_NAME,
+    LABEL_MODULE_NAME,
+    OPERATOR,
+    resource_version_of,
+)
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
 from kymatui.domain.kyma.manifests import Manifest, default_resource, default_resource_body
 from kymatui.domain.kyma.module_templates import ModuleTemplate
@@ -61,7 +67,7 @@ def manifest_body(
         ]
         metadata["annotations"] = {ANNOTATION_STATE_CHECK: json.dumps(rules)}
     if live is not None:
-        metadata["resourceVersion"] = str((live.raw.get("metadata") or {}).get("resourceVersion") or "")
+        metadata["resourceVersion"] = resource_version_of(live.raw)
         metadata["uid"] = live.meta.uid  # without the uid, the server would recreate a deleted Manifest
     spec: Json = {
         "remote": live.remote if live is not None else kyma is not None,

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.managed_fields import CATALOG_SYNC, created_by
-from kymatui.domain.kubernetes.object_meta import field_managers, read_ref
+from kymatui.domain.kubernetes.object_meta import field_managers, read_ref, uid_of
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE, Kyma, read_kyma
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings
 from kymatui.domain.remote.kyma_sync import requested_only_there, with_requests
@@ -64,9 +64,9 @@ class RuntimePair(Struct, frozen=True, dict=True):
         """
         if self.runtime is None:
             return ()
-        known = {(read_ref(raw), _uid(raw)) for raw in self.control.templates}
+        known = {(read_ref(raw), uid_of(raw)) for raw in self.control.templates}
         mine = (raw for raw in self.runtime.templates if not is_synced_copy(raw))
-        return tuple(raw for raw in mine if (read_ref(raw), _uid(raw)) not in known or not _uid(raw))
+        return tuple(raw for raw in mine if (read_ref(raw), uid_of(raw)) not in known or not uid_of(raw))
 
     @property
     def is_one_cluster(self) -> bool:
@@ -97,10 +97,6 @@ class RuntimePair(Struct, frozen=True, dict=True):
 def _kyma(raws: Iterable[object]) -> Kyma | None:
     kyma = read_kyma(choose_kyma(tuple(raws)))
     return kyma if isinstance(kyma, Kyma) else None
-
-
-def _uid(raw: object) -> str:
-    return JsonReader(raw).child("metadata").text("uid")
 
 
 def effective_kyma(pair: RuntimePair) -> Object | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from msgspec import Struct, field
 
@@ -14,7 +14,7 @@ from kymatui.domain.installed import (
     name_installations,
     read_installations,
 )
-from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.json_reader import JsonReader, mapping_at
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, MalformedObject, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectKey
 from kymatui.domain.kyma.kyma_keeper import find_keeper, possible_keepers, why_stopped
@@ -278,12 +278,12 @@ def _owners_of_manifests(workloads: Iterable[Object]) -> frozenset[Owner]:
 
 
 def _is_of_manifest(raw: Object) -> bool:
-    annotations = _metadata(raw).get("annotations")
+    annotations = mapping_at(raw, "metadata").get("annotations")
     return isinstance(annotations, dict) and ANNOTATION_MANIFEST in annotations
 
 
 def _by_owner(raw: Object) -> Iterable[Owner]:
-    metadata = _metadata(raw)
+    metadata = mapping_at(raw, "metadata")
     marks = (metadata.get("annotations"), ANNOTATION_RELEASE), (metadata.get("labels"), LABEL_PART_OF)
     if any(isinstance(texts, dict) and mark in texts for texts, mark in marks):  # most workloads have none
         owner = read_owner(raw)
@@ -331,9 +331,7 @@ def _may_belong(raw: object, kyma: Kyma | None) -> bool:
     """
     if kyma is None or not isinstance(raw, Mapping):
         return True
-    meta = raw.get("metadata")
-    labels = meta.get("labels") if isinstance(meta, Mapping) else None
-    owner = labels.get(LABEL_KYMA_NAME) if isinstance(labels, Mapping) else None
+    owner = mapping_at(raw, "metadata", "labels").get(LABEL_KYMA_NAME)
     return not isinstance(owner, str) or owner == kyma.meta.name
 
 
@@ -375,24 +373,17 @@ def _grouped(objects: Iterable[Object], keys: Callable[[Object], Iterable[Key]])
     return {key: tuple(group) for key, group in groups.items()}
 
 
-def _metadata(raw: Object) -> Mapping[str, Any]:
-    """Return the metadata without a JsonReader: every change of a workload comes through here."""
-    metadata = raw.get("metadata")
-    return metadata if isinstance(metadata, dict) else {}
-
-
 def _by_kind_and_name(raw: Object) -> Iterable[tuple[str, str]]:
-    kind, name = raw.get("kind"), _metadata(raw).get("name")
+    kind, name = raw.get("kind"), mapping_at(raw, "metadata").get("name")  # every change of a workload comes here
     if isinstance(kind, str) and isinstance(name, str):
         yield kind, name
 
 
 def _by_module_labels(raw: Object) -> Iterable[tuple[str, str]]:
-    labels = _metadata(raw).get("labels")
-    if isinstance(labels, dict):
-        for label in ("kyma-project.io/module", "app.kubernetes.io/component"):
-            if isinstance(value := labels.get(label), str):
-                yield label, value
+    labels = mapping_at(raw, "metadata", "labels")
+    for label in ("kyma-project.io/module", "app.kubernetes.io/component"):
+        if isinstance(value := labels.get(label), str):
+            yield label, value
 
 
 def _defined(raw: object) -> Iterable[tuple[str, str]]:

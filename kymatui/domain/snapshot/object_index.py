@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
-from kymatui.domain.kubernetes.json_reader import JsonReader
-from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.json_reader import JsonReader, objects_at, text_at
+from kymatui.domain.kubernetes.object_meta import read_ref, uid_of
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectKey, ObjectRef
 from kymatui.domain.snapshot.snapshots import NamespacedKind, Object, ReadCache, Snapshot
 
@@ -75,20 +75,9 @@ class ObjectIndex:
         return [child for part in self._parts for child in part.owned.get(uid, ())] if uid else []
 
 
-def uid_of(raw: Object) -> str:
-    """Return the uid of an object, "" if absent."""
-    metadata = raw.get("metadata")
-    uid = metadata.get("uid") if isinstance(metadata, Mapping) else None
-    return uid if isinstance(uid, str) else ""
-
-
 def owner_uids(raw: Object) -> Iterator[str]:
     """Yield the uids in `metadata.ownerReferences`."""
-    metadata = raw.get("metadata")
-    if isinstance(metadata, Mapping) and metadata.get("ownerReferences"):
-        for entry in JsonReader(metadata).children("ownerReferences"):
-            if uid := entry.text("uid"):
-                yield uid
+    yield from filter(None, (text_at(owner, "uid") for owner in objects_at(raw, "metadata", "ownerReferences")))
 
 
 def index_objects(snapshot: Snapshot, cache: ReadCache) -> ObjectIndex:

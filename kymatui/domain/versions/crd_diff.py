@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from kymatui.domain.kubernetes.json_reader import mapping_at, objects_at, texts_at
 from kymatui.domain.versions.version_diff import ChangeKind, ValueChange, field_changes
 
 DEEPEST: Final = 40
@@ -39,9 +40,9 @@ class CrdLosses(Struct, frozen=True):
 
 def crd_losses(before: Json, after: Json | None) -> CrdLosses:
     """Return what the second version of a CRD no longer has; None means that it has no such CRD."""
-    spec = mapping_of(before.get("spec"))
-    name = str(mapping_of(before.get("metadata")).get("name") or "")
-    about = name, str(spec.get("group") or ""), str(mapping_of(spec.get("names")).get("kind") or "")
+    spec = mapping_at(before, "spec")
+    name = str(mapping_at(before, "metadata").get("name") or "")
+    about = name, str(spec.get("group") or ""), str(mapping_at(spec, "names").get("kind") or "")
     if after is None:
         return CrdLosses(*about, is_gone=True)
     old, new = _versions(before), _versions(after)
@@ -119,8 +120,8 @@ def _schema_changes(before: Json, after: Json, path: Path = ()) -> Iterator[_Sch
         yield _SchemaChange(field_change.kind, path, field_change.path, field_change.before, field_change.after)
     if before.get("description") != after.get("description"):
         yield _SchemaChange(ChangeKind.CHANGED, path, "description")
-    old, new = mapping_of(before.get("properties")), mapping_of(after.get("properties"))
-    needed, now_needed = _names(before.get("required")), _names(after.get("required"))
+    old, new = mapping_at(before, "properties"), mapping_at(after, "properties")
+    needed, now_needed = texts_at(before, "required"), texts_at(after, "required")
     for name in dict.fromkeys((*old, *new)):
         child_path = (*path, str(name))
         if name not in new:
@@ -132,7 +133,7 @@ def _schema_changes(before: Json, after: Json, path: Path = ()) -> Iterator[_Sch
             continue
         if (name in needed) != (name in now_needed):
             yield _SchemaChange(ChangeKind.CHANGED, child_path, "required", name in needed, name in now_needed)
-        yield from _schema_changes(mapping_of(old[name]), mapping_of(new[name]), child_path)
+        yield from _schema_changes(mapping_at(old[name]), mapping_at(new[name]), child_path)
     for keyword in ("items", "additionalProperties"):
         if isinstance(before.get(keyword), Mapping) and isinstance(after.get(keyword), Mapping):
             yield from _schema_changes(before[keyword], after[keyword], (*path, EVERY))
@@ -145,12 +146,8 @@ def _keywords(schema: Json) -> dict[str, Any]:
     return {key: value for key, value in schema.items() if key not in _INNER}
 
 
-def _names(value: object) -> frozenset[str]:
-    return frozenset(name for name in value if isinstance(name, str)) if isinstance(value, list) else frozenset()
-
-
 def _type(schema: object) -> str:
-    fields = mapping_of(schema)
+    fields = mapping_at(schema)
     if isinstance(fields.get("type"), str):
         return str(fields["type"])
     return "int or string" if fields.get("x-kubernetes-int-or-string") else "any" if fields else "absent"
@@ -160,21 +157,13 @@ def _shape(value: object) -> object:
     return _type(value) if isinstance(value, Mapping) else value
 
 
-def mapping_of(value: object) -> Json:
-    return value if isinstance(value, Mapping) else {}
-
-
 def _versions(crd: Json) -> dict[str, Json]:
-    versions = mapping_of(crd.get("spec")).get("versions")
-    return {
-        str(version["name"]): version
-        for version in (versions if isinstance(versions, list) else ())
-        if isinstance(version, Mapping) and isinstance(version.get("name"), str)
-    }
+    versions = objects_at(crd, "spec", "versions")
+    return {str(version["name"]): version for version in versions if isinstance(version.get("name"), str)}
 
 
 def _schema(version: Json) -> Json:
-    return mapping_of(mapping_of(version.get("schema")).get("openAPIV3Schema"))
+    return mapping_at(version, "schema", "openAPIV3Schema")
 
 
 def _served(version: Json) -> dict[str, bool]:
@@ -186,5 +175,5 @@ def _without_schema(version: Json) -> dict[str, Any]:
 
 
 def _without_versions(crd: Json) -> dict[str, Any]:
-    spec = {key: value for key, value in mapping_of(crd.get("spec")).items() if key != "versions"}
+    spec = {key: value for key, value in mapping_at(crd, "spec").items() if key != "versions"}
     return {**crd, "spec": spec}

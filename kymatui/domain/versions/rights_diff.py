@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
 from typing import Any, Final
 
+from kymatui.domain.kubernetes.json_reader import objects_at, texts_at
 from kymatui.domain.kubernetes.privileges import find_privileges
 from kymatui.domain.versions.version_diff import ChangeKind, ValueChange, field_changes
 
@@ -24,7 +25,7 @@ def role_changes(key: str, before: Mapping[str, Any] | None, after: Mapping[str,
     A right that a wildcard of the other version covers is no difference.
     """
     kind, _, name = key.partition("/")
-    old, new = _rules(before), _rules(after)
+    old, new = objects_at(before or {}, "rules"), objects_at(after or {}, "rules")
     was, now = _rights(old), _rights(new)
     if was is None or now is None:
         yield from field_changes(before, after, key)
@@ -48,7 +49,7 @@ def gained_rights(kind: str, name: str, before: Mapping[str, Any] | None, after:
 
     Of a role with too many rights to compare, only whether its rules differ is known: "rules".
     """
-    old, new = _rules(before), _rules(after)
+    old, new = objects_at(before or {}, "rules"), objects_at(after or {}, "rules")
     was, now = _rights(old), _rights(new)
     if was is None or now is None:
         yield from ("rules",) if old != new else ()
@@ -69,11 +70,6 @@ def _one_sided(kind: ChangeKind, path: str, value: str) -> ValueChange:
     return ValueChange(kind, path, None, value) if kind is ChangeKind.ADDED else ValueChange(kind, path, value, None)
 
 
-def _rules(role: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
-    rules = (role or {}).get("rules")
-    return [rule for rule in rules if isinstance(rule, Mapping)] if isinstance(rules, list) else []
-
-
 def _without_rules(role: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in role.items() if key != "rules"}
 
@@ -82,18 +78,13 @@ def _rights(rules: Iterable[Mapping[str, Any]]) -> dict[Right, None] | None:
     """Return the rights of rules in their order; None if there are too many."""
     rights: dict[Right, None] = {}
     for rule in rules:
-        verbs, names = _texts(rule, "verbs"), _texts(rule, "resourceNames") or [""]
-        groups, resources, paths = (_texts(rule, field) for field in ("apiGroups", "resources", "nonResourceURLs"))
+        verbs, names = texts_at(rule, "verbs"), texts_at(rule, "resourceNames") or [""]
+        groups, resources, paths = (texts_at(rule, field) for field in ("apiGroups", "resources", "nonResourceURLs"))
         if len(rights) + (len(groups) * len(resources) * len(names) + len(paths)) * len(verbs) > MOST_RIGHTS:
             return None
         rights.update(dict.fromkeys(product(groups, resources, verbs, names)))
         rights.update(dict.fromkeys(product([_URL], paths, verbs, [""])))
     return rights
-
-
-def _texts(rule: Mapping[str, Any], field: str) -> list[str]:
-    value = rule.get(field)
-    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
 
 
 def _is_covered(right: Right, others: Mapping[Right, None]) -> bool:

@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from kymatui.domain.versions.crd_diff import EVERY, crd_losses, mapping_of
+from kymatui.domain.kubernetes.json_reader import mapping_at, objects_at
+from kymatui.domain.versions.crd_diff import EVERY, crd_losses
 from kymatui.domain.versions.manifest_diff import Manifest
 from kymatui.domain.versions.rights_diff import gained_rights
 
@@ -72,7 +73,7 @@ def immutable_changes(before: Json, after: Json) -> tuple[str, ...]:
     kind = _group(before), str(before.get("kind"))
     paths = IMMUTABLE_FIELDS.get(kind, ())
     if kind == ("apps", "StatefulSet"):
-        names = dict.fromkeys((*mapping_of(before.get("spec")), *mapping_of(after.get("spec"))))
+        names = dict.fromkeys((*mapping_at(before, "spec"), *mapping_at(after, "spec")))
         paths = tuple(f"spec.{name}" for name in names if name not in STATEFUL_SET_MUTABLE)
     changes = [path for path in paths if _differs(kind[1], path, before, after)]
     if kind in (("", "ConfigMap"), ("", "Secret")) and before.get("immutable") is True:
@@ -92,7 +93,7 @@ def _differs(kind: str, path: str, before: Json, after: Json) -> bool:
 def _value(body: Json, path: str) -> object:
     value: object = body
     for step in path.split("."):
-        value = mapping_of(value).get(step)
+        value = mapping_at(value).get(step)
     return value
 
 
@@ -181,16 +182,14 @@ def _crd_risks(old: Json, new: Json | None) -> Iterator[tuple[VersionRiskKind, s
 
 def _bound(binding: Json) -> list[str]:
     """Return the role with each of its subjects."""
-    role = mapping_of(binding.get("roleRef"))
-    subjects = binding.get("subjects")
+    role = mapping_at(binding, "roleRef")
     return [
         f"{role.get('kind')} {role.get('name')}: {subject.get('kind')} "
         + "/".join(str(part) for part in (subject.get("namespace"), subject.get("name")) if part)
-        for subject in (subjects if isinstance(subjects, list) else ())
-        if isinstance(subject, Mapping)
+        for subject in objects_at(binding, "subjects")
     ]
 
 
 def _name(body: Json) -> str:
-    metadata = mapping_of(body.get("metadata"))
+    metadata = mapping_at(body, "metadata")
     return "/".join(str(part) for part in (metadata.get("namespace"), metadata.get("name")) if part)

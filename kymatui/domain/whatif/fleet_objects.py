@@ -1,27 +1,50 @@
-"""The objects of a fleet that decide which module versions its runtimes get."""
+"""The objects of a fleet that decide which module versions its runtimes get.
+
+A fleet's objects as one JSON document: what decides about modules, and nothing else.
+
+Kymas keep name, namespace, labels of Kyma's domains (and those that selectors of the catalog name), the requested
+modules and the reported versions; Manifests that a forecast depends on keep their module and version. Annotations,
+owners, messages, operations and all other fields are left out, so the document has no Secret and no person's data.
+
+A change of a fleet's objects: catalog, Kymas, and lifecycle-manager's settings.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 from collections.abc import Iterable, Iterator, Mapping
 from operator import is_not
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kymatui.domain.fleet.fleet_tracker import RuntimeKey
-from kymatui.domain.fleet.manifest_summary import ManifestSummary
-from kymatui.domain.kubernetes.json_reader import mapping_at
+from kymatui.domain.fleet.manifest_summary import ManifestSummary, group_summaries, read_summary
+from kymatui.domain.kubernetes.json_reader import mapping_at, objects_at
 from kymatui.domain.kubernetes.label_selectors import is_label_value
 from kymatui.domain.kubernetes.object_meta import (
+    ANNOTATION_MODULE_VERSION,
+    LABEL_KYMA_NAME,
     LABEL_MANDATORY,
     LABEL_MODULE_NAME,
     LABEL_SKIP,
+    OPERATOR,
     MalformedObject,
     read_ref,
 )
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
-from kymatui.domain.kyma.maintenance_windows import ControllerSettings
+from kymatui.domain.kyma.maintenance_windows import (
+    ControllerSettings,
+    UnreadablePolicy,
+    WindowPolicy,
+    policy_document,
+    read_policy_document,
+)
 from kymatui.domain.kyma.template_index import index_templates, mandatory_metas
+from kymatui.domain.kyma_edit.label_effects import Labels, with_labels
+from kymatui.domain.remote.catalog_sync import name_key
 from kymatui.domain.remote.kyma_sync import with_requests
 from kymatui.domain.snapshot.snapshots import Object
 
@@ -142,14 +165,11 @@ def manifest_choice(fleet: FleetObjects) -> ManifestChoice:
 
 def _undisclosed(raw: Object) -> Iterator[str]:
     """Yield the modules whose version a Kyma does not report; it is read as it is, because a fleet has thousands."""
-    reported = {str(entry.get("name")): bool(entry.get("version")) for entry in _entries(raw, "status")}
+    reported = {str(entry.get("name")): bool(entry.get("version")) for entry in objects_at(raw, "status", "modules")}
     yield from (name for name, has_version in reported.items() if not has_version)
-    yield from (name for entry in _entries(raw, "spec") if (name := str(entry.get("name"))) not in reported)
-
-
-def _entries(raw: Object, part: str) -> Iterator[Mapping[str, object]]:
-    entries = mapping_at(raw, part).get("modules")
-    return (entry for entry in (entries if isinstance(entries, list) else ()) if isinstance(entry, Mapping))
+    yield from (
+        name for entry in objects_at(raw, "spec", "modules") if (name := str(entry.get("name"))) not in reported
+    )
 
 
 def _read(raw: Object) -> _ReadKyma:
@@ -171,3 +191,220 @@ def build_fleet_objects(
 def catalog_key(raw: Object) -> CatalogKey:
     ref = read_ref(raw)
     return ref.kind.kind, ref.namespace, ref.name
+
+
+FORMAT: Final = "kymatui-fleet/v1"
+_DOMAINS: Final = ("kyma-project.io", OPERATOR)
+_IDS: Final = tuple(
+    f"kyma-project.io/{name}"
+    for name in ("global-account-id", "subaccount-id", "instance-id", "runtime-id", "shoot-name")
+)
+_REPORTED: Final = ("name", "channel", "version", "state", "maintenance", "template", "manifest")
+_SPEC: Final = ("channel", "modules", "skipMaintenanceWindows")
+Json = dict[str, Any]
+
+
+def fleet_document(fleet: FleetObjects, key: bytes = b"") -> Json:
+    """Return the document; with a `key`, names and ids are replaced by their keyed hashes."""
+    named = {name for raw in fleet.catalog.values() for name in _selected(raw)}
+    return {
+        "format": FORMAT,
+        "cluster": "" if key else fleet.cluster,
+        "takenAt": fleet.taken_at,
+        "settings": {name: _settings(settings) for name, settings in sorted(fleet.settings.items())},
+        "catalog": [_catalog_object(raw) for _, raw in sorted(fleet.catalog.items())],
+        "kymas": [_kyma(runtime, raw, named, key) for runtime, raw in sorted(fleet.kymas.items())],
+        "manifests": [
+            _manifest(manifest, key) for _, manifests in sorted(fleet.manifests.items()) for manifest in manifests
+        ],
+    }
+
+
+def read_fleet_document(document: object) -> FleetObjects:
+    """Return the fleet of a document. Raises ValueError, which names the field."""
+    body = _mapping(document, "the document")
+    if body.get("format") != FORMAT:
+        raise ValueError(f"format is {body.get('format')!r}, not {FORMAT!r}")
+    settings = {
+        str(name): _read_settings(_mapping(value, f"settings.{name}"))
+        for name, value in _mapping(body.get("settings"), "settings").items()
+    }
+    taken_at = body.get("takenAt")
+    if isinstance(taken_at, bool) or not isinstance(taken_at, int | float):
+        raise ValueError("takenAt is not a number")
+    kymas, catalog = (_objects(body.get(name), name) for name in ("kymas", "catalog"))
+    fleet = build_fleet_objects(str(body.get("cluster") or "fleet"), kymas, catalog, settings, float(taken_at))
+    manifests = _objects(body.get("manifests", []), "manifests")  # earlier documents have none
+    return replace(fleet, manifests=group_summaries(filter(None, map(read_summary, manifests))))
+
+
+def _objects(value: object, name: str) -> list[Object]:
+    if not isinstance(value, list):
+        raise ValueError(f"{name} is not a list")
+    return [_mapping(element, f"{name}[{index}]") for index, element in enumerate(value)]
+
+
+def _mapping(value: object, name: str) -> Object:
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{name} is not an object")
+    return value
+
+
+# settings
+
+
+def _settings(settings: ControllerSettings) -> Json:
+    policy = policy_document(settings.windows) if settings.windows is not None else None
+    return {"policy": policy, "restricted": sorted(settings.restricted), "minWindowSeconds": settings.least}
+
+
+def _read_settings(raw: Object) -> ControllerSettings:
+    policy = raw.get("policy")
+    windows = read_policy_document(policy) if policy is not None else None
+    if isinstance(windows, UnreadablePolicy):
+        raise ValueError(f"policy: {windows.reason}")
+    restricted, least = raw.get("restricted"), raw.get("minWindowSeconds")
+    if not isinstance(restricted, list) or not all(isinstance(name, str) for name in restricted):
+        raise ValueError("restricted is not a list of names")
+    if isinstance(least, bool) or not isinstance(least, int | float):
+        raise ValueError("minWindowSeconds is not a number")
+    return ControllerSettings(windows, frozenset(restricted), float(least))
+
+
+# objects
+
+
+def _picked(raw: Mapping[str, Any], names: Iterable[str]) -> Json:
+    return {name: raw[name] for name in names if name in raw}
+
+
+def _selected(raw: Object) -> Iterator[str]:
+    """Yield the labels that the kymaSelector of a release meta names."""
+    if raw.get("kind") != RELEASE_META:
+        return
+    selector = mapping_at(raw, "spec", "kymaSelector")
+    yield from map(str, mapping_at(selector, "matchLabels"))
+    yield from (str(expression.get("key")) for expression in objects_at(selector, "matchExpressions"))
+
+
+def _catalog_object(raw: Object) -> Json:
+    metadata = _picked(mapping_at(raw, "metadata"), ("name", "namespace", "labels", "deletionTimestamp"))
+    if version := mapping_at(raw, "metadata", "annotations").get(ANNOTATION_MODULE_VERSION):
+        metadata["annotations"] = {ANNOTATION_MODULE_VERSION: version}
+    return {**_picked(raw, ("apiVersion", "kind")), "metadata": metadata, "spec": dict(mapping_at(raw, "spec"))}
+
+
+def _kyma(runtime: RuntimeKey, raw: Object, named: set[str], key: bytes) -> Json:
+    metadata, status = mapping_at(raw, "metadata"), mapping_at(raw, "status")
+    labels = {
+        name: _hashed(value, key) if name in _IDS else value
+        for name, value in mapping_at(metadata, "labels").items()
+        if name in named or name.partition("/")[0] in _DOMAINS
+    }
+    kept = _picked(metadata, ("creationTimestamp", "deletionTimestamp"))
+    modules = [_report(report, key) for report in objects_at(status, "modules")]
+    return {
+        "apiVersion": raw.get("apiVersion", ""),
+        "kind": KYMA,
+        "metadata": {"name": _hashed(runtime[1], key), "namespace": runtime[0], "labels": labels, **kept},
+        "spec": _picked(mapping_at(raw, "spec"), _SPEC),
+        "status": {**_picked(status, ("state", "activeChannel")), "modules": modules},
+    }
+
+
+def _manifest(summary: ManifestSummary, key: bytes) -> Json:
+    labels = {LABEL_KYMA_NAME: _hashed(summary.kyma, key), LABEL_MODULE_NAME: summary.module}
+    labels |= {LABEL_MANDATORY: "true"} if summary.mandatory else {}
+    labels |= {LABEL_SKIP: "true"} if summary.skipped else {}
+    return {
+        "apiVersion": f"{OPERATOR}/v1beta2",
+        "kind": "Manifest",
+        "metadata": {"name": _hashed(summary.name, key), "namespace": summary.namespace, "labels": labels},
+        "spec": {"version": summary.version},
+    }
+
+
+def _report(raw: Mapping[str, Any], key: bytes) -> Json:
+    report = _picked(raw, _REPORTED)
+    for name in ("template", "manifest"):
+        if name in report:
+            reference = mapping_at(report[name], "metadata")
+            shown = _picked(reference, ("name", "namespace"))
+            if name == "manifest" and "name" in shown:
+                shown["name"] = _hashed(shown["name"], key)
+            report[name] = {**_picked(mapping_at(report, name), ("apiVersion", "kind")), "metadata": shown}
+    return report
+
+
+def _hashed(value: object, key: bytes) -> object:
+    if not key or not isinstance(value, str) or not value:
+        return value
+    return f"h{hmac.new(key, value.encode(), hashlib.sha256).hexdigest()[:20]}"
+
+
+class CatalogChange(Struct, frozen=True):
+    """A change.
+
+    objects     new or changed ModuleReleaseMetas, ModuleTemplates and Kymas, each with its namespace
+    deleted     the ModuleReleaseMetas and ModuleTemplates that are deleted
+    labels      labels for all Kymas
+    windows     another maintenance policy; None: as it is
+    restricted  other restricted modules; None: as they are
+    """
+
+    objects: tuple[Object, ...] = ()
+    deleted: frozenset[CatalogKey] = frozenset()
+    labels: Labels = field(default_factory=dict)
+    windows: WindowPolicy | None = None
+    restricted: frozenset[str] | None = None
+
+    @property
+    def kymas(self) -> tuple[Object, ...]:
+        return tuple(raw for raw in self.objects if raw.get("kind") == KYMA)
+
+
+def apply_change(fleet: FleetObjects, change: CatalogChange) -> FleetObjects:
+    """Return the fleet after the change; catalog objects are replaced, Kymas keep what the change does not name."""
+    catalog = {key: raw for key, raw in fleet.catalog.items() if key not in change.deleted}
+    catalog |= {catalog_key(raw): raw for raw in change.objects if raw.get("kind") != KYMA}
+    kymas = dict(fleet.kymas)
+    for raw in change.kymas:
+        key = name_key(raw)
+        kymas[key] = _changed_kyma(kymas.get(key), raw)
+    if change.labels:
+        kymas = {key: with_labels(raw, change.labels) for key, raw in kymas.items()}
+    settings = _changed_settings(fleet.settings, {key[0] for key in kymas}, change)
+    return replace(fleet, catalog=catalog, kymas=kymas, settings=settings)
+
+
+def without_other_kymas(change: CatalogChange, fleet: FleetObjects) -> CatalogChange:
+    """Return the change of a part of a fleet: Kymas that are not in the part are left out."""
+    kept = tuple(raw for raw in change.objects if raw.get("kind") != KYMA or name_key(raw) in fleet.kymas)
+    return replace(change, objects=kept)
+
+
+def _changed_kyma(before: Object | None, change: Object) -> Object:
+    """Return a Kyma with the labels and the fields of the spec that a document has; `spec.modules` is replaced whole.
+
+    A document's status is ignored: lifecycle-manager writes it.
+    """
+    if before is None:
+        before = {key: value for key, value in change.items() if key != "status"}
+    labels = mapping_at(change, "metadata", "labels")
+    return with_labels({**before, "spec": {**mapping_at(before, "spec"), **mapping_at(change, "spec")}}, labels)
+
+
+def _changed_settings(
+    settings: Mapping[str, ControllerSettings], namespaces: Iterable[str], change: CatalogChange
+) -> Mapping[str, ControllerSettings]:
+    if change.windows is None and change.restricted is None:
+        return settings
+    changed = {name: settings.get(name) or ControllerSettings() for name in {*settings, *namespaces}}
+    return {
+        name: replace(
+            current,
+            windows=current.windows if change.windows is None else change.windows,
+            restricted=current.restricted if change.restricted is None else change.restricted,
+        )
+        for name, current in changed.items()
+    }

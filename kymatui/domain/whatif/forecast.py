@@ -13,8 +13,7 @@ from kymatui.domain.fleet.runtimes import Runtime, read_runtime
 from kymatui.domain.kubernetes.object_meta import MalformedObject
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
 from kymatui.domain.snapshot.snapshots import Object
-from kymatui.domain.whatif.catalog_change import CatalogChange, apply_change
-from kymatui.domain.whatif.fleet_objects import FleetObjects
+from kymatui.domain.whatif.fleet_objects import CatalogChange, FleetObjects, apply_change
 from kymatui.domain.whatif.module_results import (
     ABSENT,
     Manifests,

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kymatui.domain.inventories import Inventory, InventoryItem, InventoryState, merge_items, reset_if_deleting
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
-from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.kubernetes.terminal_text import first_of, format_count
 from kymatui.domain.modules.readiness import check_readiness
 from kymatui.domain.ownership import LABEL_PART_OF, OwnerKind, resource_policy
 from kymatui.engine.apply.planner import own_namespace, refuse_blocked_plan, refuse_foreign_plan
@@ -330,11 +330,7 @@ class _Application:
         done = len(self._written) + len(self._deleted)
         if not remaining:
             return f"all {done} changes are applied"
-        return (
-            f"{done} of {format_count(len(self.plan.writes), 'change')} applied, "
-            f"left: {', '.join(map(str, remaining[:10]))}"
-            + (f" and {len(remaining) - 10} more" if len(remaining) > 10 else "")
-        )
+        return f"{done} of {format_count(len(self.plan.writes), 'change')} applied, left: {first_of(remaining, 10)}"
 
     def cancelled(self, error: CancelledError) -> CancelledError:
         """Return the error for the caller, with what is done and left."""

@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from kymatui.domain.inventories import Origin
+from kymatui.domain.kubernetes.json_reader import mapping_at
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.engine.bundles.addresses import archive_url, content_digest, digest_of_files, redact_address
 from kymatui.engine.bundles.bundle import Bundle
@@ -143,8 +144,7 @@ def _flatten(
 
 
 def _spell_annotations(body: Object, spellings: MissingValues) -> None:
-    metadata = body.get("metadata")
-    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    annotations = mapping_at(body, "metadata").get("annotations")
     if not isinstance(annotations, dict):
         return
     for key in annotations:

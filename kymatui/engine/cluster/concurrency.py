@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import copy_context
 from functools import partial
 from typing import Generic, TypeVar
@@ -57,6 +58,19 @@ def _unless_cancelled(work: Callable[[T], R], item: T, cancel: threading.Event |
     if cancel is not None and cancel.is_set():
         raise CancelledError("stopped between two steps")
     return work(item)
+
+
+@contextmanager
+def cancelled_after(seconds: float) -> Iterator[threading.Event]:
+    """Give a block an event that is set after some seconds, unless the block has ended."""
+    cancel = threading.Event()
+    timer = threading.Timer(seconds, cancel.set)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield cancel
+    finally:
+        timer.cancel()
 
 
 class _Crew(Generic[T, R]):

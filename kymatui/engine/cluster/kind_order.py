@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from kymatui.domain.kubernetes.json_reader import mapping_at
 from kymatui.domain.kubernetes.managed_fields import finalizer_owners
 from kymatui.domain.kubernetes.object_meta import GARBAGE_COLLECTION, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
@@ -160,8 +161,7 @@ def deletion_blocker(live: Mapping[str, Any]) -> str:
 
     The garbage collector's own finalizers only wait for dependent objects.
     """
-    metadata: Mapping[str, Any] = live.get("metadata") or {}
-    if not metadata.get("deletionTimestamp"):
+    if not mapping_at(live, "metadata").get("deletionTimestamp"):
         return ", deletion not started"
     owners = {name: owner for name, owner in finalizer_owners(live).items() if name not in GARBAGE_COLLECTION}
     if not owners:

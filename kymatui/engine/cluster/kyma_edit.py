@@ -6,10 +6,11 @@ import threading
 from typing import Final
 
 from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.object_meta import uid_of
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
-from kymatui.domain.kyma_edit.entry_patch import EntryChange, KymaEdit, edit_entry
 from kymatui.domain.kyma_edit.label_edit import LabelEdit, label_edit
+from kymatui.domain.kyma_edit.module_edit import EntryChange, KymaEdit, edit_entry
 from kymatui.engine.cluster.ports import Cluster, Object, PatchKind
 from kymatui.engine.cluster.request_scope import optional_requests
 from kymatui.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError, RefusedError
@@ -90,7 +91,7 @@ def _again(cluster: Cluster, edit: KymaEdit, change: EntryChange, cancel: thread
     kyma = read_kyma(cluster.get(edit.kyma, cancel=cancel))
     if not isinstance(kyma, Kyma):
         raise NotFoundError(f"{edit.kyma} no longer exists", status=404)
-    if kyma.meta.uid != _uid(edit):
+    if kyma.meta.uid != uid_of(edit.edited_kyma):
         raise RefusedError(f"{edit.kyma} was deleted and created again since the plan", hint="plan again")
     fresh = edit_entry(kyma, edit.module, change)
     came_or_went = (fresh.after is None) != (edit.after is None)
@@ -102,11 +103,6 @@ def _again(cluster: Cluster, edit: KymaEdit, change: EntryChange, cancel: thread
             unchanged=True,
         )
     return fresh
-
-
-def _uid(edit: KymaEdit) -> str:
-    metadata = edit.edited_kyma.get("metadata")
-    return str(metadata.get("uid") or "") if isinstance(metadata, dict) else ""
 
 
 def _entry(edit: KymaEdit) -> str:

@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol, Self, TypedDict, Unpack
 
 from msgspec import Struct, field
 
-from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.object_meta import read_ref, uid_of
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.logs.log_query import LogQuery
 from kymatui.domain.plans.cluster_target import ClusterName
@@ -361,7 +361,7 @@ def cluster_identity(cluster: Cluster) -> str:
             namespace = cluster.get(_SYSTEM)
     except ClusterError:  # without an identity, clusters are compared by their names
         return ""
-    return str(namespace["metadata"].get("uid") or "") if namespace is not None else ""
+    return uid_of(namespace) if namespace is not None else ""
 
 
 def refuse_another_cluster(name: str, cluster: Cluster) -> None:

@@ -2,17 +2,21 @@
 
 It repeats after broken connections, missing answers, 429 (after the server's delay), 5xx, and 409 from a
 simultaneous write. A permanent refusal is raised at once.
+
+A cluster of which a plan or a check reads each object and each list once, for neither writes anything.
 """
 
 from __future__ import annotations
 
+import builtins
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, TypeVar, Unpack
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any, Final, TypeVar, Unpack, cast
 
 from msgspec import Struct
 
 from kymatui.domain.kubernetes.backoff import Backoff
+from kymatui.domain.kubernetes.json_reader import objects_at
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.logs.log_query import LogQuery
 from kymatui.engine.cluster.concurrency import is_pool_thread
@@ -61,10 +65,8 @@ DEFAULT_RETRY: Final = RetryPolicy()
 
 def field_conflicts(error: ConflictError) -> tuple[Mapping[str, Any], ...]:
     """Return the causes of a field conflict, empty for another conflict."""
-    details = error.body.get("details")
-    causes = details.get("causes") if isinstance(details, Mapping) else None
-    listed = [cause for cause in causes or () if isinstance(cause, Mapping)]
-    return tuple(cause for cause in listed if cause.get("reason", FIELD_CONFLICT) == FIELD_CONFLICT)
+    causes = objects_at(error.body, "details", "causes")
+    return tuple(cause for cause in causes if cause.get("reason", FIELD_CONFLICT) == FIELD_CONFLICT)
 
 
 def is_transient(error: ClusterError) -> bool:
@@ -191,3 +193,45 @@ class RetryingCluster(Writes):
 
     def may_write(self, namespaces: Iterable[str]) -> bool:
         return self._cluster.may_write(namespaces)
+
+
+class ReadOnceCluster(RetryingCluster):
+    """A `Cluster` with retries that keeps what it has read; thread-safe. Callers must not change its objects.
+
+    A second thread that asks for the same waits for the answer of the first. Errors are not kept.
+    """
+
+    def __init__(
+        self, cluster: Cluster, clock: Clock, cancel: threading.Event, retry: RetryPolicy = DEFAULT_RETRY
+    ) -> None:
+        super().__init__(cluster, clock, cancel, retry)
+        self._lock = threading.Lock()
+        self._turns: dict[Hashable, threading.Lock] = {}
+        self._answers: dict[Hashable, object] = {}
+
+    def get(self, ref: ObjectRef, *, cancel: threading.Event | None = None) -> Object | None:
+        read = super().get
+        return self._once(ref, lambda: read(ref, cancel=cancel))
+
+    def list(
+        self, gvk: GroupVersionKind, namespace: str = "", **options: Unpack[ObjectListOptions]
+    ) -> builtins.list[Object]:
+        read, key = super().list, (gvk, namespace, options.get("labels", ""), options.get("with_managed_fields", False))
+        return [*self._once(key, lambda: read(gvk, namespace, **options))]
+
+    def _once(self, key: Hashable, read: Callable[[], T]) -> T:
+        with self._lock:
+            lock = self._turns.setdefault(key, threading.Lock())
+        with lock:
+            if key not in self._answers:
+                self._answers[key] = read()
+            return cast(T, self._answers[key])
+
+
+def read_once(
+    cluster: Cluster, clock: Clock, cancel: threading.Event | None = None, retry: RetryPolicy = DEFAULT_RETRY
+) -> ReadOnceCluster:
+    """Return a cluster that keeps what it has read; the same one if it does so already."""
+    if isinstance(cluster, ReadOnceCluster):
+        return cluster
+    return ReadOnceCluster(cluster, clock, cancel or threading.Event(), retry)

@@ -11,16 +11,15 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.object_meta import read_ref, uid_of
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
-from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.kubernetes.terminal_text import first_of, format_count
 from kymatui.domain.ownership import Owner, read_owner, resource_policy
 from kymatui.engine.cluster.concurrency import WIDTH, run_for_each
 from kymatui.engine.cluster.kind_order import defined_kinds, is_definition, is_namespace
 from kymatui.engine.cluster.ports import Cluster, Object, ServedKind
 from kymatui.engine.cluster.request_scope import optional_requests
 from kymatui.engine.inventory.managed_resources import list_kind
-from kymatui.engine.jobs.object_deletion import uid_of
 from kymatui.errors import ForbiddenError, NotFoundError, ServerError
 
 _TRANSIENT: Final = frozenset(
@@ -178,8 +177,7 @@ def contents_left(rest: Sequence[ContainedObject]) -> str:
 
 def name_contents(contents: Sequence[ContainedObject]) -> str:
     """Return the first few contents with what holds them, and the number of the rest."""
-    more = f" and {len(contents) - _NAMED} more" if len(contents) > _NAMED else ""
-    return ", ".join(content.held for content in contents[:_NAMED]) + more
+    return first_of((content.held for content in contents), _NAMED)
 
 
 def served_versions(cluster: Cluster, group: str, kind: str) -> Sequence[ServedKind]:

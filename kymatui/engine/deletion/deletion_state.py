@@ -15,6 +15,7 @@ from msgspec import Struct, field
 
 from kymatui.domain.gitops import GitChanges, changes_of, git_warnings
 from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.object_meta import uid_of
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kyma_keeper import with_keeper
 from kymatui.domain.kyma.kymas import ModuleRequest, read_request
@@ -26,7 +27,6 @@ from kymatui.engine.cluster.ports import Cluster
 from kymatui.engine.deletion.uninstall_plan import UninstallPlan
 from kymatui.engine.inventory.managed_resources import ManagedObject, ManagedObjects
 from kymatui.engine.jobs.job_progress import JobProgress, read_at_stop
-from kymatui.engine.jobs.object_deletion import uid_of
 from kymatui.engine.plans.plan import git_of
 from kymatui.errors import CancelledError
 

@@ -12,7 +12,7 @@ from typing import Final
 from msgspec import Struct
 
 from kymatui.domain.kubernetes.refs import ObjectRef
-from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.kubernetes.terminal_text import first_of, format_count
 from kymatui.domain.ownership import ObjectOwnership, describe_objects, resource_policy
 from kymatui.domain.plans.backups import AcceptedObjects, summarize_names
 from kymatui.engine.cluster.concurrency import run_for_each
@@ -95,8 +95,7 @@ def unplanned_resources(instances: Iterable[ManagedObject], accepted: AcceptedOb
 
 def format_resources(instances: Sequence[ManagedObject]) -> str:
     """Return the first few objects and the number of the rest."""
-    shown = ", ".join(f"{instance.ref}{instance.held}" for instance in instances[:_SHOWN])
-    return shown + (f" and {len(instances) - _SHOWN} more" if len(instances) > _SHOWN else "")
+    return first_of((f"{instance.ref}{instance.held}" for instance in instances), _SHOWN)
 
 
 def delete_managed_resources(
@@ -180,12 +179,9 @@ def require_deleted(run: Run, uids: dict[ObjectRef, str], what: str, gone: list[
     gone += [ref for ref in uids if ref not in remaining]
     if remaining:
         finalizers = {ref: set(live["metadata"].get("finalizers") or ()) for ref, live in remaining.items()}
-        shown = sorted(remaining.items(), key=lambda pair: finalizers[pair[0]] <= CLUSTER_FINALIZERS)[:_SHOWN]
-        description = "; ".join(f"{ref}{deletion_blocker(live)}" for ref, live in shown)
-        more = f"; and {len(remaining) - _SHOWN} more" if len(remaining) > _SHOWN else ""
-        raise PartlyDoneError(
-            f"{what} not deleted yet: {description}{more}", hint=blocked_deletion_hint(remaining.values())
-        )
+        shown = sorted(remaining.items(), key=lambda pair: finalizers[pair[0]] <= CLUSTER_FINALIZERS)
+        description = first_of((f"{ref}{deletion_blocker(live)}" for ref, live in shown), _SHOWN, "; ")
+        raise PartlyDoneError(f"{what} not deleted yet: {description}", hint=blocked_deletion_hint(remaining.values()))
 
 
 def blocked_deletion_hint(bodies: Iterable[Object]) -> str:

@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kymatui.domain.inventories import Inventory, InventoryState, inventory_owner
+from kymatui.domain.kubernetes.object_meta import uid_of
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.ownership import read_owner
@@ -33,7 +34,6 @@ from kymatui.engine.jobs.object_deletion import (
     UnplannedDeletions,
     delete_object,
     record_instances,
-    uid_of,
     unplanned_error,
     version_of,
 )

@@ -12,8 +12,9 @@ from msgspec.structs import replace
 
 from kymatui.domain.gitops import git_source
 from kymatui.domain.inventories import Inventory, InventoryItem
-from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.object_meta import read_ref, resource_version_of, uid_of
 from kymatui.domain.kubernetes.refs import ObjectKey, ObjectRef
+from kymatui.domain.kubernetes.terminal_text import first_of
 from kymatui.domain.ownership import OwnerKind
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.cluster.concurrency import run_for_each
@@ -28,15 +29,13 @@ from kymatui.engine.deletion.cascade_contents import (
     staying,
 )
 from kymatui.engine.dryrun.preview import observe
-from kymatui.engine.inventory.crd_holders import NO_HOLDERS, CrdHolders, find_crd_holders
-from kymatui.engine.inventory.managed_resources import keep_reason
+from kymatui.engine.inventory.managed_resources import NO_HOLDERS, CrdHolders, find_crd_holders, keep_reason
 from kymatui.engine.inventory.ownership_marks import bundle_owner
 from kymatui.engine.jobs.object_deletion import (
     ObjectDeletion,
     UnplannedDeletions,
     delete_object,
     record_instances,
-    uid_of,
     unplanned_error,
 )
 from kymatui.engine.jobs.run import Progress, Run
@@ -190,8 +189,7 @@ class _PruneSteps:
 
 
 def _named(names: Sequence[str], none: str) -> str:
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return f" ({', '.join(names[:_MOST_NAMED]) or none}{more})"
+    return f" ({first_of(names, _MOST_NAMED) or none})"
 
 
 def _is_own_place(item: InventoryItem, previous: Inventory | None) -> bool:
@@ -282,7 +280,7 @@ def save(run: Run, live: Object, contents: Iterable[ContainedObject]) -> None:
         return
     refs = [content.ref for content in contents if content.ref is not None]
     for body in (live, *run_for_each(refs, run.cluster.get, run.cancel, run.limits.width)):
-        if body is not None and not run.backup.holds(uid_of(body), str(body["metadata"].get("resourceVersion") or "")):
+        if body is not None and not run.backup.holds(uid_of(body), resource_version_of(body)):
             run.backup.save(body)
 
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from kymatui.domain.gitops import git_source
 from kymatui.domain.inventories import Inventory, InventoryItem, InventoryState, inventory_name, inventory_owner
-from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.object_meta import read_ref, uid_of
 from kymatui.domain.kubernetes.refs import CONFIG_MAP, SECRET, ObjectRef
 from kymatui.domain.ownership import Owner, OwnerKind
 from kymatui.domain.plans.backups import AcceptedObjects
@@ -20,9 +20,8 @@ from kymatui.engine.bundles.bundle import hooks_of
 from kymatui.engine.cluster.concurrency import WIDTH, run_for_each
 from kymatui.engine.cluster.kind_order import deletion_waves, is_definition, is_namespace
 from kymatui.engine.cluster.ports import NAMESPACE, Clock, Cluster, Object
-from kymatui.engine.cluster.read_once import read_once
 from kymatui.engine.cluster.request_scope import missing_permissions, note_permission
-from kymatui.engine.cluster.retries import DEFAULT_RETRY, RetryPolicy
+from kymatui.engine.cluster.retries import DEFAULT_RETRY, RetryPolicy, read_once
 from kymatui.engine.deletion.cascade_contents import (
     CascadeContents,
     ContainedObject,
@@ -31,10 +30,10 @@ from kymatui.engine.deletion.cascade_contents import (
     name_contents,
     staying,
 )
-from kymatui.engine.inventory.crd_holders import find_crd_holders
 from kymatui.engine.inventory.managed_resources import (
     ManagedKinds,
     ManagedObjects,
+    find_crd_holders,
     keep_reason,
     list_managed_resources,
     managed_kinds,
@@ -42,7 +41,7 @@ from kymatui.engine.inventory.managed_resources import (
 from kymatui.engine.inventory.release_store import ReleaseStore, read_inventory, record_kind, refuse_pending
 from kymatui.engine.jobs.hooks import hook_key
 from kymatui.engine.jobs.lease import LEASE
-from kymatui.engine.jobs.object_deletion import uid_of, version_of
+from kymatui.engine.jobs.object_deletion import version_of
 from kymatui.engine.plans.plan import Action, BundlePart, Step
 
 CHART_CRDS: Final = "CRDs of a chart's folder crds/ stay, as with helm"

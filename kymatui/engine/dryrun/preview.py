@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from kymatui.domain.gitops import git_source
 from kymatui.domain.kubernetes.managed_fields import Path, applied_entry, read_key
-from kymatui.domain.kubernetes.object_meta import field_managers, read_ref
+from kymatui.domain.kubernetes.object_meta import field_managers, read_ref, resource_version_of
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.ownership import Owner, OwnerKind, applying_keeper, read_owner, was_created_by_hook
 from kymatui.engine.bundles.bundle import Bundle, BundleHook, hooks_of
@@ -98,13 +98,13 @@ def preview_apply(
     used again if it was made on the version that is read then.
     """
     tried = _tried(cluster, body, manager) if new and known is None and not cluster.read_only else None
-    if tried is not None and not _version(tried):
+    if tried is not None and not resource_version_of(tried):
         return ApplyPreview(Action.CREATE, None, tried, diff_objects(None, body))
     try:
         live = known if known is not None else cluster.get(read_ref(body))
     except ForbiddenError as error:
         return ApplyPreview(Action.BLOCKED, None, reason=str(error), forbidden=True)
-    if tried is not None and (live is None or _version(live) != _version(tried)):
+    if tried is not None and (live is None or resource_version_of(live) != resource_version_of(tried)):
         tried = None
     if live is not None:
         if (live["metadata"] or {}).get("deletionTimestamp"):
@@ -127,11 +127,6 @@ def preview_apply(
     if cluster.read_only:
         return _guessed(live, body, COMPARED_LOCALLY)
     return dry_run(cluster, body, live, mine, manager=manager, tried=tried)
-
-
-def _version(body: Object) -> str:
-    """Return the resource version, "" of an object that does not exist."""
-    return str((body["metadata"] or {}).get("resourceVersion") or "")
 
 
 def _taken_over(

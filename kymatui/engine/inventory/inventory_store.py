@@ -15,6 +15,7 @@ from kymatui.domain.inventories import (
     read_document,
     write_document,
 )
+from kymatui.domain.kubernetes.object_meta import resource_version_of
 from kymatui.domain.kubernetes.refs import CONFIG_MAP, ObjectRef
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.cluster.ports import Cluster, Object
@@ -60,7 +61,7 @@ class ApplySetStore:
         if config_map is None:
             return None
         read = read_document((config_map.get("data") or {}).get(KEY, ""), str(self._ref))
-        version = str(config_map["metadata"].get("resourceVersion") or "")
+        version = resource_version_of(config_map)
         return replace(read, resource_version=version, finished=read.state is InventoryState.INSTALLED)
 
     def begin(self, inventory: Inventory, bundle: Bundle) -> Inventory:
@@ -83,7 +84,7 @@ class ApplySetStore:
 
     def _write(self, inventory: Inventory) -> Inventory:
         written = self._cluster.apply(self._body(inventory), force=True)
-        return replace(inventory, resource_version=str(written["metadata"].get("resourceVersion") or ""))
+        return replace(inventory, resource_version=resource_version_of(written))
 
     def _body(self, inventory: Inventory) -> Object:
         groups = sorted({_group_kind(item.ref) for item in inventory.items})

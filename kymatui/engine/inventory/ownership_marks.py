@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from kymatui.domain.inventories import installation_owner
+from kymatui.domain.kubernetes.json_reader import mapping_at, objects_at
 from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, OPERATOR
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.problems import Actor
@@ -63,9 +64,8 @@ def unmark_patch(live: Mapping[str, Any], mine: Owner, *, existed: bool = False)
     if existed:
         labels |= _own_keys(live, "labels")
         annotations |= _own_keys(live, "annotations")
-    metadata: Mapping[str, Any] = live.get("metadata") or {}
     patch = {
-        field: dict.fromkeys(sorted(keys & (metadata.get(field) or {}).keys()))
+        field: dict.fromkeys(sorted(keys & mapping_at(live, "metadata", field).keys()))
         for field, keys in (("labels", labels), ("annotations", annotations))
     }
     return {"metadata": {field: keys for field, keys in patch.items() if keys}} if any(patch.values()) else None
@@ -80,8 +80,8 @@ def _own_keys(live: Mapping[str, Any], field: str) -> frozenset[str]:
     """Return labels or annotations that only kymatui wrote."""
     ours: set[str] = set()
     theirs: set[str] = set()
-    for entry in (live.get("metadata") or {}).get("managedFields") or ():
-        keys = ((entry.get("fieldsV1") or {}).get("f:metadata") or {}).get(f"f:{field}") or {}
+    for entry in objects_at(live, "metadata", "managedFields"):
+        keys = mapping_at(entry, "fieldsV1", "f:metadata", f"f:{field}")
         own = entry.get("manager") in (FIELD_MANAGER, OPERATOR_FIELD_MANAGER)
         (ours if own else theirs).update(key.removeprefix("f:") for key in keys if key != ".")
     return frozenset(ours - theirs)

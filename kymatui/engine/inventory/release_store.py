@@ -24,7 +24,7 @@ from kymatui.domain.inventories import (
     read_document,
     write_document,
 )
-from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.object_meta import read_ref, resource_version_of
 from kymatui.domain.kubernetes.refs import CONFIG_MAP, SECRET, GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.problems import shell_command
 from kymatui.domain.ownership import resource_policy
@@ -219,7 +219,7 @@ class ReleaseStore:
     def _revision(self, record: Object) -> _Revision:
         text = record_text(record, KEY)
         own = read_document(text, str(read_ref(record))) if text else None
-        return _Revision(from_record(record), own, str(record["metadata"].get("resourceVersion") or ""))
+        return _Revision(from_record(record), own, resource_version_of(record))
 
     def _read(self, history: Sequence[_Revision]) -> Inventory:
         latest = history[-1]
@@ -310,7 +310,7 @@ class ReleaseStore:
         if len(text) <= LARGEST_ANNOTATION:
             record["metadata"]["annotations"] = {ANNOTATION_INVENTORY: text}
         written = self._cluster.apply(record, force=True)
-        return replace(inventory, resource_version=str(written["metadata"].get("resourceVersion") or ""))
+        return replace(inventory, resource_version=resource_version_of(written))
 
     def _mark(self, revision: _Revision, status: Status, description: str) -> None:
         release = replace(revision.release, status=status, description=description, apply_method=_APPLY_METHOD)

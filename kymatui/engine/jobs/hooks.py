@@ -8,7 +8,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from kymatui.domain.inventories import Inventory
-from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.object_meta import read_ref, uid_of
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.states import State
 from kymatui.domain.modules.readiness import check_readiness
@@ -123,7 +123,7 @@ def _remove(run: Run, ref: ObjectRef) -> None:
     if not was_created_by_hook(live):
         message = f"{ref} already exists and was not created by a hook, so it is not deleted"
         raise PartlyDoneError(message, hint="rename or delete it")
-    uid = str(live["metadata"].get("uid") or "")
+    uid = uid_of(live)
     try:
         run.cluster.delete(ref, uid=uid)
     except NotFoundError:  # it ended by itself, as after a TTL

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from msgspec import Struct
 
 from kymatui.domain.kubernetes.refs import ObjectRef
-from kymatui.engine.cluster.concurrency import run_for_each
+from kymatui.domain.kubernetes.terminal_text import first_of
+from kymatui.engine.cluster.concurrency import cancelled_after, run_for_each
 from kymatui.engine.cluster.ports import Cluster, Object
 from kymatui.errors import CancelledError, ClusterError, StoppedError
 
@@ -62,29 +62,18 @@ class JobProgress(Struct, frozen=True):
             (remaining, self.remaining),
         ):
             if names:
-                yield f"{heading}: {_listed(names)}."
-
-
-def _listed(names: Iterable[str]) -> str:
-    every = list(names)
-    more = f" and {len(every) - _SHOWN} more" if len(every) > _SHOWN else ""
-    return f"{', '.join(every[:_SHOWN])}{more}"
+                yield f"{heading}: {first_of(names, _SHOWN)}."
 
 
 def read_at_stop(
     refs: Sequence[ObjectRef], cluster_of: Callable[[ObjectRef], Cluster]
 ) -> Sequence[Object | None] | None:
     """Return what is there of the objects of a stopped job; None from a cluster that does not answer in time."""
-    stop = threading.Event()
-    timer = threading.Timer(_PATIENCE, stop.set)
-    timer.daemon = True
-    timer.start()
     try:
-        return run_for_each(refs, lambda ref: cluster_of(ref).get(ref, cancel=stop), stop)
+        with cancelled_after(_PATIENCE) as stop:
+            return run_for_each(refs, lambda ref: cluster_of(ref).get(ref, cancel=stop), stop)
     except (ClusterError, CancelledError):  # it is told as unknown
         return None
-    finally:
-        timer.cancel()
 
 
 def merge_progress(parts: Iterable[JobProgress]) -> tuple[JobProgress, ...]:

@@ -16,7 +16,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from kymatui.domain.inventories import inventory_name
-from kymatui.domain.kubernetes.object_meta import parse_time
+from kymatui.domain.kubernetes.object_meta import parse_time, resource_version_of
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import FIELD_MANAGER, Clock, Cluster, Object
 from kymatui.engine.inventory.ownership_marks import LABEL_HELM
@@ -94,7 +94,7 @@ class Lease:
             # another run has taken or deleted it, or it expires by itself
             lease = self._cluster.get(self._ref)
             if lease is not None and self._is_free(lease, self._clock.now()):
-                self._cluster.delete(self._ref, resource_version=_version(lease))
+                self._cluster.delete(self._ref, resource_version=resource_version_of(lease))
 
     # acquisition
 
@@ -147,14 +147,14 @@ class Lease:
 
     def _create(self) -> bool:
         try:
-            self._version = _version(self._cluster.create(self._body({})))
+            self._version = resource_version_of(self._cluster.create(self._body({})))
         except ConflictError:
             return self._is_mine()
         return True
 
     def _take(self, lease: Object) -> bool:
         try:
-            self._version = _version(self._cluster.update(self._body(lease)))
+            self._version = resource_version_of(self._cluster.update(self._body(lease)))
         except (ConflictError, NotFoundError):
             return self._is_mine()
         return True
@@ -164,7 +164,7 @@ class Lease:
         lease = self._cluster.get(self._ref)
         if lease is None or _holder(lease) != self._identity:
             return False
-        self._version = _version(lease)
+        self._version = resource_version_of(lease)
         return True
 
     # renewal
@@ -219,7 +219,7 @@ class Lease:
                 if _holder(lease) != self._identity:
                     self._taken_by = _holder(lease) or _UNKNOWN
                     return
-                self._version = _version(self._cluster.update(self._body(lease)))
+                self._version = resource_version_of(self._cluster.update(self._body(lease)))
             self._renewed, self._trying_since = began, None
 
     def _other_holder(self) -> str:
@@ -252,10 +252,6 @@ class Lease:
         if lease:
             metadata["resourceVersion"] = lease["metadata"]["resourceVersion"]
         return {"apiVersion": LEASE.api_version, "kind": LEASE.kind, "metadata": metadata, "spec": spec}
-
-
-def _version(lease: Object) -> str:
-    return str(lease["metadata"].get("resourceVersion") or "")
 
 
 def _holder(lease: Object) -> str:

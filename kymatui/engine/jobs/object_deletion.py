@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.object_meta import read_ref, resource_version_of, uid_of
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.plans.backups import summarize_names
 from kymatui.engine.cluster.kind_order import defined_kinds
@@ -60,7 +60,7 @@ def delete_object(
                 return ObjectDeletion.STARTED
             if keeps is not None and keeps(live):
                 return ObjectDeletion.KEPT
-            version = str(live["metadata"].get("resourceVersion") or "")
+            version = resource_version_of(live)
             if run.backup is not None:
                 run.backup.save(live)
         try:
@@ -70,11 +70,6 @@ def delete_object(
     raise ConflictError(
         f"{ref} changed {_TRIES} times during backup and deletion", hint="run the command again", status=409
     )
-
-
-def uid_of(live: Object) -> str:
-    """Return the uid of an object, "" if absent."""
-    return str(live["metadata"].get("uid") or "")
 
 
 def version_of(live: Object) -> str:

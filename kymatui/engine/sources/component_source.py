@@ -22,7 +22,7 @@ from kymatui.engine.bundles.yaml_objects import read_objects
 from kymatui.engine.cluster.ports import Blobs, Object
 from kymatui.engine.sources import chart_source, oci_layers
 from kymatui.engine.sources.chart_source import LoadedChart
-from kymatui.engine.sources.install_config import InstallConfig, read_configs
+from kymatui.engine.sources.manifest_installs import InstallConfig, read_configs
 from kymatui.engine.sources.oci_layers import LayerRef, Shape
 from kymatui.engine.sources.render_target import RenderTarget
 from kymatui.errors import SourceError

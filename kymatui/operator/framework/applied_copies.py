@@ -17,7 +17,7 @@ from msgspec import Struct
 from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.cluster.ports import Cluster, Object
-from kymatui.engine.dryrun.controller_handover import apply_owned
+from kymatui.engine.dryrun.field_takeover import apply_owned
 
 _WITH_STATUS: Final = frozenset({"CustomResourceDefinition", "Deployment", "Certificate"})
 """Kinds whose resourceVersion changes with their status, too."""

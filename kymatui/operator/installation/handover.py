@@ -16,7 +16,7 @@ from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.domain.kyma.problems import Actor
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.ports import NAMESPACE, Cluster
-from kymatui.engine.dryrun.controller_handover import hand_fields_over, has_fields_for
+from kymatui.engine.dryrun.field_takeover import hand_fields_over, has_fields_for
 from kymatui.errors import CancelledError, KymatuiError, ReadOnlyError, RefusedError
 from kymatui.operator.catalogs.runtime_catalog import SYNCED_CRDS
 from kymatui.operator.framework.foreign_manager_guard import require_no_lifecycle_manager

@@ -16,7 +16,7 @@ from kymatui.domain.modules.module_outcomes import Outcome
 from kymatui.domain.plans.kyma_manifest import needs_mandatory_update, needs_update
 from kymatui.engine.cluster.concurrency import attempt
 from kymatui.engine.cluster.ports import OPERATOR_CREATOR, OPERATOR_FIELD_MANAGER, Cluster, PatchKind
-from kymatui.engine.dryrun.controller_handover import apply_owned
+from kymatui.engine.dryrun.field_takeover import apply_owned
 from kymatui.errors import KymatuiError, NotFoundError
 from kymatui.operator.kymas.kyma_context import never_certain
 from kymatui.operator.kymas.module_planning import PlannedModule

@@ -22,7 +22,7 @@ from kymatui.domain.ownership import owning_manifest
 from kymatui.engine.cluster.kind_order import is_definition, is_namespace
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Clock, Cluster, Object
 from kymatui.engine.cluster.request_scope import ADOPT, note_change
-from kymatui.engine.dryrun.controller_handover import LIFECYCLE_MANAGER, apply_owned
+from kymatui.engine.dryrun.field_takeover import LIFECYCLE_MANAGER, apply_owned
 from kymatui.errors import ConfigurationError, ConflictError, KymatuiError, RegistryError, SourceError
 from kymatui.operator.framework.applied_copies import AppliedModules
 from kymatui.operator.framework.controller import RequeueIntervals

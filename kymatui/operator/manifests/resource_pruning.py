@@ -17,6 +17,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
+from kymatui.domain.kubernetes.object_meta import uid_of
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
 from kymatui.domain.ownership import Owner, OwnerKind, deletion_protection, owning_manifest, resource_policy
@@ -24,8 +25,7 @@ from kymatui.engine.cluster.concurrency import WIDTH
 from kymatui.engine.cluster.kind_order import is_definition, is_namespace
 from kymatui.engine.cluster.ports import Cluster, Object
 from kymatui.engine.deletion.cascade_contents import CascadeContents, contents_left, instances_left, staying
-from kymatui.engine.inventory.crd_holders import find_crd_holders
-from kymatui.engine.jobs.object_deletion import uid_of
+from kymatui.engine.inventory.managed_resources import find_crd_holders
 from kymatui.errors import CancelledError, ConfigurationError, ConflictError, KymatuiError, NotFoundError
 
 _LAST: Final = frozenset(

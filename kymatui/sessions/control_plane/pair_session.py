@@ -21,9 +21,8 @@ from kymatui.errors import NotFoundError, UnknownNameError, UnreachableError, Us
 from kymatui.sessions.cluster.cluster_access import open_cluster, require_namespace
 from kymatui.sessions.cluster.controller_rules import read_controller_rules
 from kymatui.sessions.cluster.session_options import RemoteOptions
-from kymatui.sessions.control_plane.runtime_clients import owner_kyma
+from kymatui.sessions.control_plane.runtime_clients import CONNECT_SECONDS, owner_kyma
 from kymatui.sessions.control_plane.runtime_completion import save_pair_names
-from kymatui.sessions.control_plane.runtime_connector import CONNECT_SECONDS
 from kymatui.sessions.control_plane.runtime_session import LOOK, RuntimeSession
 from kymatui.sessions.feeds.feeds import KYMA_KINDS
 

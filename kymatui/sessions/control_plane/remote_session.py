@@ -20,8 +20,7 @@ from kymatui.sessions.cluster.controller_rules import FoundRules, read_controlle
 from kymatui.sessions.cluster.session_options import RemoteOptions
 from kymatui.sessions.control_plane.campaign_fleet import listed_fleet
 from kymatui.sessions.control_plane.fleet_session import FleetSession
-from kymatui.sessions.control_plane.runtime_clients import owner_kyma
-from kymatui.sessions.control_plane.runtime_connector import CONNECT_SECONDS
+from kymatui.sessions.control_plane.runtime_clients import CONNECT_SECONDS, owner_kyma
 from kymatui.sessions.control_plane.runtime_session import RuntimeSession
 from kymatui.sessions.control_plane.watcher_objects import read_control_side
 from kymatui.sessions.feeds.feeds import KYMA_KINDS, Feeds

@@ -36,7 +36,7 @@ from kymatui.sessions.cluster.catalog_session import CatalogSession
 from kymatui.sessions.cluster.cluster_access import cluster_of, read_object, read_runtime_target
 from kymatui.sessions.cluster.controller_rules import FoundRules, read_configured_rules
 from kymatui.sessions.cluster.session_options import SessionOptions
-from kymatui.sessions.control_plane.runtime_connector import CONNECT_SECONDS, RuntimeConnector
+from kymatui.sessions.control_plane.runtime_clients import CONNECT_SECONDS, RuntimeConnector
 from kymatui.sessions.control_plane.watcher_objects import read_control_side, read_runtime_side
 from kymatui.sessions.feeds.feeds import KYMA_KINDS, KYMA_NAMESPACE, Feeds, WatchedKind
 

@@ -16,6 +16,7 @@ from kymatui.adapters.kube.watch.watch import Watch
 from kymatui.adapters.kube.watch.watch_cache import NewestStore, RowStore, Store
 from kymatui.adapters.kube.watch.watch_reader import WatchSubject, WatchTiming
 from kymatui.domain.installed import INVENTORIES, RELEASES
+from kymatui.domain.kubernetes.json_reader import text_at
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.snapshot.cluster_index import INVENTORY_FEED, RELEASE_FEED, RELEASE_MAP_FEED
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, NamespacedKind, Object, namespaced_feed
@@ -89,14 +90,8 @@ def _is_custom(kind: GroupVersionKind) -> bool:
 
 
 def _data_kind(template: Mapping[str, Any]) -> GroupVersionKind | None:
-    spec = template.get("spec")
-    data = spec.get("data") if isinstance(spec, Mapping) else None
-    if not isinstance(data, Mapping):
-        return None
-    api_version, kind = data.get("apiVersion"), data.get("kind")
-    if not isinstance(api_version, str) or not isinstance(kind, str) or not api_version or not kind:
-        return None
-    return GroupVersionKind.of(api_version, kind)
+    api_version, kind = (text_at(template, "spec", "data", name) for name in ("apiVersion", "kind"))
+    return GroupVersionKind.of(api_version, kind) if api_version and kind else None
 
 
 _AT_ONCE = 6

@@ -26,10 +26,9 @@ from kymatui.domain.audit.fleet_rules import (
     unreachable_finding,
 )
 from kymatui.domain.audit.ignores import IgnoreEntry
-from kymatui.domain.audit.kyma_rules import UNREAD
-from kymatui.domain.audit.kyma_rules import check as check_feeds
 from kymatui.domain.audit.leftover_rules import ignored_manifest_finding, orphan_manifest_finding
 from kymatui.domain.audit.report import AuditReport, audit_catalog, audit_runtime, findings_with_keeper, judge_findings
+from kymatui.domain.audit.state_rules import UNREAD, check_kyma
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.fleet.fleet_tracker import RuntimeKey
 from kymatui.domain.kubernetes.json_reader import JsonReader
@@ -42,6 +41,7 @@ from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.remote.runtime_pair import RuntimePair, join_snapshots
 from kymatui.domain.remote.watcher_chains import ControlPlaneObjects, build_chains
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Object, Snapshot
+from kymatui.engine.cluster.concurrency import cancelled_after
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER
 from kymatui.errors import CancelledError, ClusterError, KymatuiError, NotFoundError
 from kymatui.sessions.cluster.catalog_feeds import read_keeper
@@ -51,7 +51,7 @@ from kymatui.sessions.cluster.controller_rules import read_controller_rules
 from kymatui.sessions.cluster.session_options import RemoteOptions, SessionOptions
 from kymatui.sessions.control_plane.fleet_lists import list_kind, unread_feed
 from kymatui.sessions.control_plane.pair_session import kyma_resource
-from kymatui.sessions.control_plane.runtime_connector import CONNECT_SECONDS, RuntimeConnector
+from kymatui.sessions.control_plane.runtime_clients import CONNECT_SECONDS, RuntimeConnector
 from kymatui.sessions.control_plane.watcher_objects import read_control_side, read_runtime_side
 from kymatui.sessions.feeds.feeds import KYMA_KINDS, WatchedKind, raise_gc_thresholds
 
@@ -167,11 +167,7 @@ class _FleetAudit:
 
     def _found(self, pair: RuntimePair, session: CatalogSession) -> Iterator[AuditFinding]:
         """Yield the findings; a runtime that is slow with further requests gets some more time, and no more."""
-        late = threading.Event()
-        timer = threading.Timer(self._timeout * (10 if self._deep else 1), late.set)
-        timer.daemon = True
-        timer.start()
-        with self._closing(late.set):
+        with cancelled_after(self._timeout * (10 if self._deep else 1)) as late, self._closing(late.set):
             try:
                 runtime = cluster_of(session.client)
                 inspection = self._inspected(runtime, pair, late)
@@ -181,8 +177,6 @@ class _FleetAudit:
                 words = "what is installed was not listed in time"
                 yield AuditFinding(UNREAD, words, object="installations", actor=Actor.CLUSTER, runtime=pair.name)
                 inspection, linked = None, ()
-            finally:
-                timer.cancel()
         yield from audit_runtime(pair, time.time(), inspection, linked)
 
     def _inspected(self, runtime: KubeCluster, pair: RuntimePair, cancel: threading.Event) -> Inspection:
@@ -253,7 +247,7 @@ class ControlPlaneAudit:
         for name in self._namespaces:
             yield from audit_catalog(self._snapshot(name, (), ()), now)
         bare = self._snapshot("", (), ())
-        yield from check_feeds(AuditInput(bare, build_catalog(bare, now), now))
+        yield from check_kyma(AuditInput(bare, build_catalog(bare, now), now))
         yield from self._left
         if self.watchers is not None:
             yield from chain_findings(build_chains(self.watchers, None))

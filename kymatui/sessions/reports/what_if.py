@@ -23,9 +23,9 @@ from kymatui.domain.fleet.fleet_tracker import RuntimeKey
 from kymatui.domain.fleet.manifest_summary import ManifestSummary, group_summaries, read_summary
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kyma.kymas import KYMA_NAME, KYMA_NAMESPACE
-from kymatui.domain.whatif.catalog_change import CatalogChange
 from kymatui.domain.whatif.fleet_objects import (
     CATALOG_KINDS,
+    CatalogChange,
     CatalogKey,
     FleetObjects,
     build_fleet_objects,

@@ -13,8 +13,7 @@ from msgspec.structs import fields, replace
 
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings
 from kymatui.domain.snapshot.snapshots import Object
-from kymatui.domain.whatif.catalog_change import CatalogChange
-from kymatui.domain.whatif.fleet_objects import FleetObjects, FleetObjectsBuilder
+from kymatui.domain.whatif.fleet_objects import CatalogChange, FleetObjects, FleetObjectsBuilder
 from kymatui.domain.whatif.forecast import Forecast, ForecastMemory, foresee
 from kymatui.domain.whatif.summary import change_notes, forecast_notes
 from kymatui.errors import ConfigurationError, DefectError, KymatuiError

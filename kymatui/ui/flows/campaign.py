@@ -12,22 +12,20 @@ from msgspec import Struct
 
 from kymatui.actions.batch import BatchJob, run_items
 from kymatui.actions.edits.campaign import (
+    UPGRADE,
     Campaign,
     CampaignEdit,
     CampaignItem,
     ClusterCampaign,
+    ContextUpgrades,
+    UpgradeCampaign,
     campaign_item,
     campaign_steps,
     campaign_target,
-)
-from kymatui.actions.edits.uninstall import UninstallConsent
-from kymatui.actions.edits.upgrade_campaign import (
-    UPGRADE,
-    ContextUpgrades,
-    UpgradeCampaign,
     plan_upgrades,
     upgrade_change,
 )
+from kymatui.actions.edits.uninstall import UninstallConsent
 from kymatui.actions.jobs import JobReport, JobSpec
 from kymatui.actions.session import Session
 from kymatui.domain.fleet.campaigns import (

@@ -8,8 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kymatui.actions.delete import Deletion, DeletionItem, RunControls, deletion_item
-from kymatui.actions.deletion_planning import plan_deletions
+from kymatui.actions.delete import Deletion, DeletionItem, RunControls, deletion_item, plan_deletions
 from kymatui.actions.edits.session_deletions import SessionDeletions
 from kymatui.actions.finalizers import BlockedObject, blocked_objects, remove_finalizer, require_runtime
 from kymatui.actions.jobs import JobReport, JobSpec

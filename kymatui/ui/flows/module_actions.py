@@ -20,7 +20,7 @@ from msgspec import Struct
 from kymatui.actions.edits.restart import can_restart
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import name_or_count
-from kymatui.domain.kyma.module_links import ModuleLink
+from kymatui.domain.kyma.module_templates import ModuleLink
 from kymatui.domain.kyma.problems import AdviceKind
 from kymatui.domain.kyma_edit.label_edit import LABELS
 from kymatui.domain.kyma_edit.module_edit import EditVerb

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from kymatui.actions.edits.template_pull import outside_templates, plan_pulls
+from kymatui.actions.edits.object_edit import outside_templates, plan_pulls
 from kymatui.actions.modules.install_plan import template_namespaces
 from kymatui.domain.gitops import joined_changes
 from kymatui.domain.kubernetes.terminal_text import name_or_count, with_subject

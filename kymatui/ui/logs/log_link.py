@@ -6,9 +6,8 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 
 from kymatui.actions.logs import LogFeed, LogStatus
-from kymatui.domain.logs.log_lines import PodLogLine
+from kymatui.domain.logs.log_lines import LogRing, PodLogLine
 from kymatui.domain.logs.log_query import LogOptions
-from kymatui.domain.logs.log_ring import LogRing
 from kymatui.domain.logs.log_sources import LogSource
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.ui.connection.mailbox import Mailbox

@@ -16,8 +16,7 @@ from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
 
-from kymatui.domain.logs.log_lines import PodLogLine
-from kymatui.domain.logs.log_ring import LogRing
+from kymatui.domain.logs.log_lines import LogRing, PodLogLine
 from kymatui.domain.logs.log_sources import LogSource
 from kymatui.ui.logs.log_labels import LogMarks
 from kymatui.ui.logs.log_link import LogLink

@@ -12,8 +12,13 @@ from textual.binding import Binding, BindingType
 from textual.timer import Timer
 from textual.widget import Widget
 
-from kymatui.actions.modules.version_content import VersionReader, template_key
-from kymatui.actions.modules.version_report import VersionReport, compare_contents, compare_templates
+from kymatui.actions.modules.version_content import (
+    VersionReader,
+    VersionReport,
+    compare_contents,
+    compare_templates,
+    template_key,
+)
 from kymatui.actions.session import Session
 from kymatui.domain.catalog.rows import ModuleRow
 from kymatui.domain.kubernetes.refs import ObjectRef

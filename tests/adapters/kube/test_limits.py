@@ -19,7 +19,7 @@ from kymatui.adapters.http.response_body import json_weight
 from kymatui.adapters.kube.api.client import Client
 from kymatui.adapters.kube.objects import decoder
 from kymatui.adapters.kube.objects.api_resource import ApiResource
-from kymatui.adapters.kube.objects.memory_budget import BudgetClaim, MemoryBudget, open_budget
+from kymatui.adapters.kube.objects.decoder import BudgetClaim, MemoryBudget, open_budget
 from kymatui.adapters.kube.transport import streams
 from kymatui.adapters.kube.transport import transport as transports
 from kymatui.adapters.kube.transport.transport import Request, Transport

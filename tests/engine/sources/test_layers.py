@@ -10,7 +10,7 @@ import pytest
 
 from kymatui.engine.bundles.tar_archives import read_tar
 from kymatui.engine.sources import oci_layers
-from kymatui.engine.sources.install_config import InstallConfig, read_configs
+from kymatui.engine.sources.manifest_installs import InstallConfig, read_configs
 from kymatui.engine.sources.oci_layers import LayerRef, Shape
 from kymatui.errors import RegistryError, SourceError
 from tests.engine.sources.fetching import StoredBlobs

@@ -15,15 +15,17 @@ from kymatui.adapters.kube.api.discovery import Discovery
 from kymatui.adapters.kube.objects.api_resource import ApiResource
 from kymatui.adapters.kube.objects.decoder import (
     PAGE,
+    BudgetClaim,
     Decoder,
     Object,
     Page,
     PagedList,
     checked,
+    open_budget,
     read_object,
     read_typed,
+    weigh_all,
 )
-from kymatui.adapters.kube.objects.memory_budget import BudgetClaim, open_budget, weigh_all
 from kymatui.adapters.kube.transport.heartbeat import Heartbeat
 from kymatui.adapters.kube.transport.streams import AnswerStream
 from kymatui.adapters.kube.transport.transport import Answer, Request, Transport

@@ -23,6 +23,7 @@ from msgspec import Struct
 
 from kymatui.adapters.kube.auth.endpoint import Endpoint, entry_error
 from kymatui.adapters.kube.auth.kubeconfig import KubeconfigEntry
+from kymatui.domain.kubernetes.json_reader import mapping_at, objects_at
 from kymatui.domain.kubernetes.object_meta import parse_time
 from kymatui.domain.kubernetes.terminal_text import sanitize_lines
 from kymatui.engine.cluster.logins import LOGINS, POLL_SECONDS, Login, PluginResult, login_limit
@@ -80,9 +81,8 @@ def _cluster_info(endpoint: Endpoint, cluster: KubeconfigEntry) -> dict[str, Any
         info["tls-server-name"] = endpoint.server_name
     if endpoint.proxy:
         info["proxy-url"] = endpoint.proxy
-    extensions = cluster.body.get("extensions")
-    for item in extensions if isinstance(extensions, list) else ():
-        if isinstance(item, Mapping) and item.get("name") == "client.authentication.k8s.io/exec":
+    for item in objects_at(cluster.body, "extensions"):
+        if item.get("name") == "client.authentication.k8s.io/exec":
             info["config"] = item.get("extension")
     return info
 
@@ -121,12 +121,7 @@ def _command(command: str, user: KubeconfigEntry) -> str:
 
 
 def _variables(plan: Mapping[str, Any]) -> dict[str, str]:
-    items = plan.get("env") or ()
-    return {
-        str(item["name"]): str(item.get("value") or "")
-        for item in (items if isinstance(items, list) else ())
-        if isinstance(item, Mapping) and "name" in item
-    }
+    return {str(item["name"]): str(item.get("value") or "") for item in objects_at(plan, "env") if "name" in item}
 
 
 def _read(command: str, version: str, output: bytes) -> ExecCredential:
@@ -138,8 +133,7 @@ def _read(command: str, version: str, output: bytes) -> ExecCredential:
         raise _failed(command, "did not answer with an ExecCredential")
     if answer.get("apiVersion") != version:
         raise _failed(command, f"answered in {answer.get('apiVersion')!r}, expected {version}")
-    status = answer.get("status")
-    fields = status if isinstance(status, dict) else {}
+    fields = mapping_at(answer, "status")
     token, certificate, key = (
         str(fields.get(name) or "") for name in ("token", "clientCertificateData", "clientKeyData")
     )

@@ -1,27 +1,235 @@
-"""Lists in chunks and watch events: decoding blocks no other threads and tolerates malformed objects."""
+"""Lists in chunks and watch events: decoding blocks no other threads and tolerates malformed objects.
+
+The envelope that every object has (apiVersion, kind and metadata) is checked once, where an answer is read. Later code
+may rely on it: `metadata` is an object with a name, label values are strings, owner references and managed fields are
+lists of objects. The domain reads the other fields (spec, status) tolerantly.
+
+Memory limits: the lists and watches of a cluster share one budget, all runtimes a second one.
+"""
 
 from __future__ import annotations
 
+import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
 
-from kymatui.adapters.http.response_body import LIST_SECONDS, MOST_EMPTY_PAGES, MOST_OBJECTS, MOST_PAGES
-from kymatui.adapters.kube.objects.api_resource import ApiResource
-from kymatui.adapters.kube.objects.envelope import (
-    FieldError,
-    check_envelope,
-    field_error,
-    msgspec_message,
-    require_shallow,
+from kymatui.adapters.http.response_body import (
+    DEEPEST,
+    LIST_SECONDS,
+    MOST_EMPTY_PAGES,
+    MOST_KEPT,
+    MOST_KEPT_GIVEN,
+    MOST_KEPT_OF_ALL_GIVEN,
+    MOST_OBJECTS,
+    MOST_PAGES,
+    format_size,
+    json_weight,
+    row_weight,
 )
+from kymatui.adapters.kube.objects.api_resource import ApiResource
 from kymatui.adapters.kube.transport.transport import Answer, Request, Transport
 from kymatui.errors import OversizedAnswerError, ServerError
+from kymatui.json_input import levels_of
+from kymatui.patterns import deferred
+from kymatui.structs import resolved_type
+
+if TYPE_CHECKING:
+    from kymatui.adapters.kube.objects.api_resource import ApiResource
+
+
+class MemoryBudget:
+    """Limits the total weight of objects in memory; threads may share it.
+
+    `above` is a parent budget that is charged too.
+    """
+
+    def __init__(self, most: int, subject: str = "the server", above: MemoryBudget | None = None) -> None:
+        self.kept = 0
+        self._most = most
+        self._subject = subject
+        self._above = above
+        self._lock = threading.Lock()
+
+    def take(self, amount: int) -> None:
+        """Add an amount, which may be negative. Raise OversizedAnswerError, and add nothing, beyond the limit."""
+        with self._lock:
+            if amount > 0 and self.kept + amount > self._most:
+                raise OversizedAnswerError(
+                    f"the objects of {self._subject} take more than {format_size(self._most)} of memory",
+                    hint="use a namespace (-n) or a selector to read fewer",
+                )
+            if self._above is not None:
+                self._above.take(amount)
+            self.kept += amount
+
+
+_ALL_GIVEN = MemoryBudget(MOST_KEPT_OF_ALL_GIVEN, "all runtimes")
+
+
+def open_budget(server: str, *, from_secret: bool) -> MemoryBudget:
+    """Return the budget of one cluster; `from_secret` clusters are runtimes whose address comes from a Secret."""
+    return MemoryBudget(MOST_KEPT_GIVEN, server, _ALL_GIVEN) if from_secret else MemoryBudget(MOST_KEPT, server)
+
+
+class BudgetClaim:
+    """The share of a budget that one list or store uses; garbage collection of the claim releases it."""
+
+    def __init__(self, ledger: MemoryBudget | None) -> None:
+        self._ledger = ledger
+        self._held = 0
+
+    def add(self, amount: int) -> None:
+        if self._ledger is not None:
+            self._ledger.take(amount)
+            self._held += amount
+
+    def hold(self, amount: int) -> None:
+        """Set the claim to exactly this weight."""
+        self.add(amount - self._held)
+
+    def release(self) -> None:
+        self.hold(0)
+
+    def __del__(self) -> None:
+        self.release()
+
+
+def weigh(item: Any) -> int:
+    """Return the weight of a decoded object."""
+    return json_weight(msgspec.json.encode(item))
+
+
+def weigh_row(item: Any) -> int:
+    """Return the weight of a row (a data class, which takes less memory than a dictionary)."""
+    try:
+        return row_weight(msgspec.json.encode(item))
+    except TypeError:  # a field that JSON cannot represent
+        return len(repr(item))
+
+
+def weigh_all(items: Iterable[Any]) -> int:
+    return sum(map(weigh, items))
+
+
+PARTIAL = "PartialObjectMetadata"
+
+_SAID = deferred(r"(?P<said>.*?)(?: - at `(?P<key>key in )?\$(?P<path>.*)`)?", re.DOTALL)
+_WORDS = {
+    "`str`": "a string",
+    "`int`": "a whole number",
+    "`float`": "a number",
+    "`bool`": "true or false",
+    "`object`": "an object",
+    "`array`": "a list",
+    "`null`": "null",
+}
+
+
+class FieldError(ValueError):
+    """A malformed field of an answer; the message begins with its path."""
+
+
+@lru_cache(maxsize=1)
+def _envelope() -> Any:
+    owner: Any = msgspec.defstruct(
+        "Owner",
+        [(name, str, "") for name in ("apiVersion", "kind", "name", "uid")]
+        + [(name, bool | None, None) for name in ("controller", "blockOwnerDeletion")],
+    )
+    manager: Any = msgspec.defstruct(
+        "Manager",
+        [(name, str, "") for name in ("manager", "operation", "subresource", "apiVersion", "fieldsType")]
+        + [("time", str | None, None), ("fieldsV1", dict[str, Any] | None, None)],
+    )
+    metadata: Any = msgspec.defstruct(
+        "Metadata",
+        [("name", str)]
+        + [(name, str | None, None) for name in ("namespace", "generateName", "uid", "resourceVersion")]
+        + [(name, str | None, None) for name in ("creationTimestamp", "deletionTimestamp")]
+        + [(name, int | None, None) for name in ("generation", "deletionGracePeriodSeconds")]
+        + [(name, dict[str, str] | None, None) for name in ("labels", "annotations")]
+        + [
+            ("finalizers", list[str] | None, None),
+            ("ownerReferences", list[owner] | None, None),
+            ("managedFields", list[manager] | None, None),
+        ],
+    )
+    envelope = msgspec.defstruct("Envelope", [("metadata", metadata), ("apiVersion", str, ""), ("kind", str, "")])
+    return resolved_type(envelope)
+
+
+def check_envelope(item: Object, resource: ApiResource, namespace: str = "", name: str = "", where: str = "") -> Object:
+    """Return the object without nulls in its metadata. Raise FieldError for a malformed field.
+
+    The object must have the resource's kind and the requested namespace and name.
+    """
+    try:
+        msgspec.convert(item, _envelope())
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise FieldError(where + msgspec_message(error)) from error
+    metadata = item["metadata"]
+    for key in [key for key, value in metadata.items() if value is None]:
+        del metadata[key]
+    _check_fields(metadata.get("managedFields", ()), where)
+    expected = {
+        "kind": (item.get("kind"), (resource.kind, PARTIAL, None)),
+        "metadata.name": (metadata["name"], (name or metadata["name"],)),
+        "metadata.namespace": (metadata.get("namespace"), (namespace or metadata.get("namespace"),)),
+    }
+    if item.get("kind") == resource.kind:
+        expected["apiVersion"] = item.get("apiVersion"), (resource.gvk.api_version, None)
+    for path, (value, allowed) in expected.items():
+        if value not in allowed:
+            raise FieldError(f"{where}{path} is {_shown(value)} instead of {_shown(allowed[0])}")
+    if not metadata["name"]:
+        raise FieldError(f"{where}metadata.name is empty")
+    if resource.namespaced and not metadata.get("namespace"):
+        raise FieldError(f"{where}metadata.namespace is missing")
+    return item
+
+
+def _check_fields(entries: Any, where: str) -> None:
+    """Raise FieldError if a `fieldsV1` is not a tree of objects, which its readers take for granted."""
+    for number, entry in enumerate(entries):
+        level = [entry.get("fieldsV1") or {}]
+        while level:
+            below = [value for part in level for value in part.values()]
+            if not all(type(value) is dict for value in below):
+                raise FieldError(f"{where}metadata.managedFields[{number}].fieldsV1 has values that are not objects")
+            level = below
+
+
+def require_shallow(value: object, request: str, server: str) -> None:
+    if levels_of(value) > DEEPEST:
+        raise OversizedAnswerError(
+            f"the answer of {server} to {request} nests deeper than {DEEPEST} levels", hint="it was not used"
+        )
+
+
+def field_error(error: FieldError, request: str, server: str) -> ServerError:
+    """Return the error of an answer with such a field: server, request, path."""
+    return ServerError(f"the answer of {server} to {request} cannot be read: {error}")
+
+
+def msgspec_message(error: Exception) -> str:
+    """Return the msgspec message, path first: "metadata.name: expected a string, got a whole number"."""
+    match = _SAID.fullmatch(str(error))
+    text, path = (match["said"], match["path"] or "") if match else (str(error), "")
+    for word, plain in _WORDS.items():
+        text = text.replace(word, plain)
+    text = text[:1].lower() + text[1:]
+    return f"{path.removeprefix('.')}: {text}" if path else text
+
+
+def _shown(value: object) -> str:
+    return repr(value[:80]) if isinstance(value, str) else "missing" if value is None else str(type(value).__name__)
+
 
 Object = dict[str, Any]
 

@@ -9,7 +9,7 @@ from typing import Final, Unpack
 from msgspec.structs import replace
 
 from kymatui.adapters.kube.watch.remembering_cluster import RememberingCluster
-from kymatui.domain.kubernetes.object_meta import OPERATOR, read_ref
+from kymatui.domain.kubernetes.object_meta import OPERATOR, read_ref, resource_version_of
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import Object, ObjectListOptions, Write, WriteVerb
 from kymatui.engine.cluster.request_scope import current_scope
@@ -52,5 +52,5 @@ def _seen(body: Object) -> Object:
     """Remember the version of a locked object that was read or written under a term."""
     scope = current_scope()
     if scope.term is not None and body.get("kind") in _LOCKED:
-        scope.versions[read_ref(body)] = str(body["metadata"].get("resourceVersion") or "")
+        scope.versions[read_ref(body)] = resource_version_of(body)
     return body

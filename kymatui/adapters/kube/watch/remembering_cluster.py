@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.adapters.kube.watch.object_changes import WatchedChanges
-from kymatui.domain.kubernetes.object_meta import OPERATOR
+from kymatui.domain.kubernetes.object_meta import OPERATOR, resource_version_of
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import Object, Write, WriteVerb
 
@@ -127,7 +127,7 @@ class RememberingCluster(KubeCluster):
             if answer is None:
                 self._memory.forget(ref)
         if answer is not None:
-            version = str((answer.get("metadata") or {}).get("resourceVersion") or "")
+            version = resource_version_of(answer)
             older = watched
             if before is not None and watched != {before.version}:  # else no watch reports an older one any more
                 older |= before.older | {before.version}

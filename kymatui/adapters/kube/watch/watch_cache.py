@@ -6,7 +6,8 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kymatui.adapters.kube.objects.memory_budget import BudgetClaim, MemoryBudget, weigh, weigh_row
+from kymatui.adapters.kube.objects.decoder import BudgetClaim, MemoryBudget, weigh, weigh_row
+from kymatui.domain.kubernetes.json_reader import mapping_at, text_at
 from kymatui.domain.snapshot.snapshots import Feed, FeedState
 
 Key = tuple[str, str]
@@ -201,17 +202,12 @@ class RowStore(Store):
 
 def time_of(event: Object) -> str:
     """Return the latest time of an event as sortable text, "" if it has none."""
-    series, metadata = event.get("series"), event.get("metadata")
-    times = [event.get(name) for name in ("lastTimestamp", "eventTime", "firstTimestamp")]
-    times.append(series.get("lastObservedTime") if isinstance(series, Mapping) else None)
-    if not any(times):
-        times.append(metadata.get("creationTimestamp") if isinstance(metadata, Mapping) else None)
-    return max((time for time in times if isinstance(time, str)), default="")
+    times = [text_at(event, name) for name in ("lastTimestamp", "eventTime", "firstTimestamp")]
+    latest = max(*times, text_at(event, "series", "lastObservedTime"))
+    return latest or text_at(event, "metadata", "creationTimestamp")
 
 
 def key_of(item: Object) -> Key:
     """Return namespace and name; both are "" in a malformed object."""
-    metadata = item.get("metadata")
-    if not isinstance(metadata, Mapping):
-        return "", ""
+    metadata = mapping_at(item, "metadata")
     return str(metadata.get("namespace") or ""), str(metadata.get("name") or "")

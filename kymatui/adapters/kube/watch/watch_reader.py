@@ -17,14 +17,15 @@ from msgspec import Struct, field
 from kymatui.adapters.http.response_body import MOST_OBJECTS
 from kymatui.adapters.kube.api.client import Client
 from kymatui.adapters.kube.objects.api_resource import ApiResource
-from kymatui.adapters.kube.objects.decoder import PAGE, Decoder, event_decoder
-from kymatui.adapters.kube.objects.memory_budget import BudgetClaim
+from kymatui.adapters.kube.objects.decoder import PAGE, BudgetClaim, Decoder, event_decoder
 from kymatui.adapters.kube.transport import status_errors
 from kymatui.adapters.kube.transport.heartbeat import HeartbeatTiming
 from kymatui.adapters.kube.transport.streams import AnswerStream
 from kymatui.adapters.kube.transport.transport import JSON, Request
 from kymatui.adapters.kube.watch.watch_cache import Key, Object, Store, key_of
 from kymatui.domain.kubernetes.backoff import JITTER_RANDOM, Backoff
+from kymatui.domain.kubernetes.json_reader import mapping_at
+from kymatui.domain.kubernetes.object_meta import resource_version_of
 from kymatui.errors import (
     CancelledError,
     InvalidError,
@@ -183,7 +184,7 @@ class WatchReader:
                     raise self._stream_error(bytes(event.object))
                 item = self._decoder.object(event.object)
                 if event.type == "BOOKMARK":
-                    self.version = _version(item)
+                    self.version = resource_version_of(item)
                     if incoming is not None and _ends_list(item):
                         claim.release()
                         self._take(incoming)
@@ -195,7 +196,7 @@ class WatchReader:
                     self._require_bounded(incoming)
                     part = self._passed_on(part)
                 else:
-                    self.version = _version(item) or self.version
+                    self.version = resource_version_of(item) or self.version
                     self._apply(event.type, item)
         except UnreachableError:
             if incoming is not None:
@@ -254,15 +255,8 @@ def _decoded(events: Any, line: bytes) -> Any:
         raise ServerError(f"the watch sent an invalid event: {error}") from error
 
 
-def _version(item: Object) -> str:
-    metadata = item.get("metadata")
-    return str(metadata.get("resourceVersion") or "") if isinstance(metadata, dict) else ""
-
-
 def _ends_list(item: Object) -> bool:
-    metadata = item.get("metadata")
-    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-    return isinstance(annotations, dict) and annotations.get(_INITIAL_END) == "true"
+    return mapping_at(item, "metadata", "annotations").get(_INITIAL_END) == "true"
 
 
 # What a watch follows, and its clocks.

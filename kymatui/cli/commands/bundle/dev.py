@@ -19,7 +19,6 @@ from kymatui.cli.commands.bundle.create import CONFIG, source_date_epoch
 from kymatui.cli.commands.bundle.lint import problem_lines
 from kymatui.cli.commands.modules.delete import delete_modules
 from kymatui.cli.commands.modules.install_run import apply_installs
-from kymatui.cli.options.confirmation import confirm
 from kymatui.cli.options.direct_install import (
     CommandContext,
     add_clusters,
@@ -29,6 +28,7 @@ from kymatui.cli.options.direct_install import (
     open_context,
     signals_handled,
 )
+from kymatui.cli.options.editing import confirm
 from kymatui.cli.output.printing import print_line, print_message, print_text
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef

@@ -14,9 +14,9 @@ from kymatui.cli.options.registry_options import (
     read_release,
 )
 from kymatui.cli.output.printing import print_line, print_text
+from kymatui.publishing.create import component_templates
 from kymatui.publishing.module_template import to_yaml
 from kymatui.publishing.places import open_sources
-from kymatui.publishing.template import component_templates
 from kymatui.sessions.registries import open_registries
 
 

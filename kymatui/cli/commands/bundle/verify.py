@@ -12,7 +12,7 @@ from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.errors import UsageError
 from kymatui.ocm import Keys
 from kymatui.publishing.image_signatures import VerifiedImage, verify_image
-from kymatui.publishing.verify import VerifiedComponent, VerifyRequest, verify_component
+from kymatui.publishing.sign import VerifiedComponent, VerifyRequest, verify_component
 from kymatui.sessions.registries import open_registries
 
 

@@ -42,14 +42,14 @@ from kymatui.domain.fleet.campaigns import (
     subject_of,
     summarize_campaign,
 )
-from kymatui.domain.kubernetes.terminal_text import sanitize, to_sentence
+from kymatui.domain.kubernetes.terminal_text import first_of, sanitize, to_sentence
 from kymatui.domain.kyma_edit.module_edit import ModuleEdit, edit_options
 from kymatui.domain.plans.cluster_target import ClusterTarget
 from kymatui.domain.plans.jobs import RUNTIMES
 from kymatui.engine.jobs.job_records import JobRecord, join_runtimes
 from kymatui.errors import KymatuiError, PartlyDoneError, RefusedError, UsageError
 from kymatui.sessions.cluster.session_options import RemoteOptions, SessionOptions
-from kymatui.sessions.context_campaign import listed_contexts
+from kymatui.sessions.context_fleet import listed_contexts
 from kymatui.sessions.control_plane.campaign_fleet import listed_fleet
 from kymatui.sessions.deletions import edits_of
 
@@ -216,10 +216,9 @@ def _order(steps: Sequence[CampaignStep], args: argparse.Namespace) -> str:
 def _left_out(steps: Sequence[CampaignStep]) -> KymatuiError:
     """Return the error of an edit that leaves out all or some of the runtimes, as its end would be."""
     out = [step for step in steps if not step.is_good]
-    reasons = "; ".join(f"{step.name} ({step.outcome.value}): {sanitize(step.message)}" for step in out[:3])
-    more = f"; and {len(out) - 3} more" if len(out) > 3 else ""
+    reasons = first_of((f"{step.name} ({step.outcome.value}): {sanitize(step.message)}" for step in out), 3, "; ")
     kind = RefusedError if len(out) == len(steps) else PartlyDoneError
-    return kind(f"{len(out)} of {count_subjects(steps)} cannot be changed: {reasons}{more}", hint=remaining_hint(out))
+    return kind(f"{len(out)} of {count_subjects(steps)} cannot be changed: {reasons}", hint=remaining_hint(out))
 
 
 def _rows(step: CampaignStep) -> list[tuple[str, ...]]:

@@ -38,13 +38,14 @@ from kymatui.lists.fleet import (
     REPORTED,
     RUNTIME_COLUMNS,
     VERSION_COLUMNS,
+    WAIT_COLUMNS,
     GroupEntry,
     RuntimeEntry,
+    WaitEntry,
     clusters_worst_first,
     contexts_by_version,
     version_counts,
 )
-from kymatui.lists.waits import WAIT_COLUMNS, WaitEntry
 
 if TYPE_CHECKING:
     from kymatui.sessions.cluster.session_options import SessionOptions

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kymatui.actions.modules.version_content import VersionReader
-from kymatui.actions.modules.version_report import VersionReport, compare_contents
+from kymatui.actions.modules.version_content import VersionReader, VersionReport, compare_contents
 from kymatui.cli.cluster_options import (
     add_cluster_options,
     add_contexts,
@@ -37,21 +36,23 @@ from kymatui.domain.fleet.runtimes import build_fleet
 from kymatui.domain.kubernetes.terminal_text import format_count, with_subject
 from kymatui.domain.kyma.versions import same_version
 from kymatui.domain.versions.manifest_diff import DiffSection
-from kymatui.domain.whatif.canaries import Canary, CanaryEdit, canary_edits, propose_canaries
-from kymatui.domain.whatif.catalog_change import CatalogChange, without_other_kymas
-from kymatui.domain.whatif.fleet_objects import RELEASE_META, FleetObjects
+from kymatui.domain.whatif.fleet_objects import RELEASE_META, CatalogChange, FleetObjects, without_other_kymas
 from kymatui.domain.whatif.forecast import Forecast, ModuleForecast, foresee
 from kymatui.domain.whatif.module_results import ModuleResult, ResultKind, state_after
 from kymatui.domain.whatif.summary import (
     GROUPS,
+    Canary,
+    CanaryEdit,
     ForecastGroup,
     VersionMove,
+    canary_edits,
     change_notes,
     count_kinds,
     forecast_notes,
     forecast_summary,
     group_forecast,
     kind_label,
+    propose_canaries,
     reason_words,
     result_words,
     version_moves,

@@ -33,7 +33,7 @@ from kymatui.cli.session_arguments import is_remote
 from kymatui.domain.catalog.catalog_json import catalog_json_schema, catalog_to_json, reports_json, row_json
 from kymatui.domain.catalog.rows import Catalog
 from kymatui.domain.kubernetes.refs import ObjectRef
-from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
+from kymatui.domain.kubernetes.terminal_text import first_of, format_count, sanitize
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.domain.modules.state_checks import ModuleSignature
 from kymatui.errors import UsageError
@@ -170,8 +170,7 @@ class _Printer:
             if signature.why:
                 reasons.setdefault(f"{signature.status}: {signature.why}", []).append(name)
         for why, names in reasons.items():
-            more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-            self._print_once(sanitize(f"signature of {', '.join(names[:3])}{more} {why}"))
+            self._print_once(sanitize(f"signature of {first_of(names, 3)} {why}"))
 
     def _print_once(self, text: str, *, is_message: bool = False) -> None:
         """Print on standard error what was not printed before."""

@@ -10,7 +10,7 @@ from kymatui.cli.cluster_options import add_option
 from kymatui.cli.options.reading import configure_reading, follow, row_of
 from kymatui.cli.output.listing import Listing, render
 from kymatui.domain.installed import InstallationPhase
-from kymatui.domain.kyma.module_links import ModuleLink, module_links
+from kymatui.domain.kyma.module_templates import ModuleLink, module_links
 from kymatui.domain.snapshot.missing_lists import RowFact
 from kymatui.lists.columns import text_columns
 

@@ -7,9 +7,7 @@ import time
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from kymatui.actions.modules.version_content import VersionReader
-from kymatui.actions.modules.version_impact import Affected
-from kymatui.actions.modules.version_report import VersionReport, compare_contents
+from kymatui.actions.modules.version_content import Affected, VersionReader, VersionReport, compare_contents
 from kymatui.cli.cluster_options import add_fetching, add_option, fetch_options
 from kymatui.cli.options.reading import configure_reading, note_missing_lists, row_of, watch_sessions
 from kymatui.cli.output.listing import Listing, ListPrinter, is_table, render

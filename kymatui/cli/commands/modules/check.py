@@ -36,7 +36,7 @@ from kymatui.errors import RefusedError
 if TYPE_CHECKING:
     from kymatui.actions.modules.module_sources import ModuleSource
     from kymatui.domain.catalog.rows import ModuleRow
-    from kymatui.engine.apply.drift_check import DriftedField, DriftReport, ObjectDrift
+    from kymatui.engine.apply.planner import DriftedField, DriftReport, ObjectDrift
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
 def _check(context: CommandContext) -> int:
     """Print how what is installed differs; return the exit status."""
     from kymatui.actions.modules.install_plan import Adoption, install_intent
-    from kymatui.engine.apply.drift_check import check, not_ready
+    from kymatui.engine.apply.planner import check, not_ready
     from kymatui.engine.jobs.run import SystemClock
 
     args = context.args

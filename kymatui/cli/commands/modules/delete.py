@@ -85,8 +85,7 @@ def delete_modules(
 
 
 def _planned(context: CommandContext, port: SessionDeletions, names: Sequence[str]) -> list[DeletionItem]:
-    from kymatui.actions.delete import deletion_item
-    from kymatui.actions.deletion_planning import plan_deletions
+    from kymatui.actions.delete import deletion_item, plan_deletions
 
     plans = plan_deletions(port, [_request(context, port, name) for name in names])
     for plan in plans if getattr(context.args, "resumed_job", None) is None else ():

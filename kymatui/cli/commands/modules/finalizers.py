@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 from kymatui.actions.jobs import job_cluster
 from kymatui.cli.cluster_options import add_fetching, add_option
-from kymatui.cli.options.confirmation import confirm_by_typing
 from kymatui.cli.options.direct_install import add_clusters, open_context
+from kymatui.cli.options.editing import confirm_by_typing
 from kymatui.cli.options.listing import add_list_output, add_list_timeout, read_again
 from kymatui.cli.options.recorded_jobs import recorded_job
 from kymatui.cli.output.listing import Listing, ListPrinter, is_table, render_document

@@ -6,8 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from kymatui.actions.edits.object_edit import ObjectEditing, ObjectItem
-from kymatui.actions.edits.template_pull import plan_pulls
+from kymatui.actions.edits.object_edit import ObjectEditing, ObjectItem, plan_pulls
 from kymatui.cli.cluster_options import add_option, add_output
 from kymatui.cli.options.batch_renderers import run_in_session
 from kymatui.cli.options.direct_install import FORMATS, add_clusters, add_confirmation, open_context

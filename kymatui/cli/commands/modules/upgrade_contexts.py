@@ -7,8 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kymatui.actions.edits.campaign import CampaignItem, campaign_steps
-from kymatui.actions.edits.upgrade_campaign import ContextUpgrades, UpgradeCampaign, upgrade_change
+from kymatui.actions.edits.campaign import (
+    CampaignItem,
+    ContextUpgrades,
+    UpgradeCampaign,
+    campaign_steps,
+    upgrade_change,
+)
 from kymatui.actions.modules.install import plan_installs
 from kymatui.actions.modules.install_plan import Adoption, InstallRequest
 from kymatui.actions.modules.upgrade import SkippedUpgrade

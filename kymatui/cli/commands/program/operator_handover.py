@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from kymatui.cli.cluster_options import add_cluster_options, add_option, add_output
-from kymatui.cli.options.confirmation import confirm
+from kymatui.cli.options.editing import confirm
 from kymatui.cli.options.unknown_names import require_namespace
 from kymatui.cli.output.plan_changes import plan_document, plan_text
 from kymatui.cli.output.printing import print_line, print_text, table

@@ -22,14 +22,15 @@ from kymatui.cli.commands.program.operator_options import (
     lookup_secrets,
     manifest_account,
     manifest_namespaces,
+    read_controllers,
     require_shards,
 )
 from kymatui.cli.output.printing import print_text
-from kymatui.errors import UnknownNameError, UsageError
+from kymatui.errors import UsageError
 from kymatui.operator.installation.deployment import DeploymentOptions, operator_objects
 from kymatui.operator.installation.install import kyma_crds
 from kymatui.operator.monitoring.log_levels import LogLevels
-from kymatui.operator.program import CONTROLLERS, OperatorOptions, purge_terms
+from kymatui.operator.program import OperatorOptions, purge_terms
 from kymatui.operator.program_ports import agent_options, read_networks
 
 _IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@-]*")
@@ -136,12 +137,7 @@ def deployment_options(args: argparse.Namespace) -> DeploymentOptions:
     if args.replicas < 1:
         raise UsageError("--replicas must be at least 1")
     require_shards(args.shards or 1)
-    if args.registry and not args.registry.startswith(("http://", "https://")):
-        raise UsageError("--registry must begin with http:// or https://", hint=f"try https://{args.registry}")
-    names = tuple(filter(None, (name.strip() for name in args.controllers.split(","))))
-    for name in names:
-        if name not in CONTROLLERS:
-            raise UnknownNameError.near("controller", name, CONTROLLERS, hint=f"valid: {', '.join(CONTROLLERS)}")
+    names = read_controllers(args)
     gateways = ",".join(str(network) for network in read_networks(args.listener_gateways))
     scrapers = tuple(read_sources(args.metrics_from))
     if args.service_monitor and not scrapers:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import Any, Final
 
 from kymatui.cli.cluster_options import add_option, add_options
-from kymatui.errors import UsageError
+from kymatui.errors import UnknownNameError, UsageError
 from kymatui.operator.manifests.manifest_marks import MANIFEST_ACCOUNT
 from kymatui.operator.monitoring.operator_log import OPERATOR
 from kymatui.operator.program import CONTROLLERS
@@ -43,7 +43,7 @@ def add_manifest_namespaces(parser: argparse.ArgumentParser, default: Any) -> No
 
 def manifest_namespaces(args: argparse.Namespace, home: str, controllers: Collection[str]) -> tuple[str, ...]:
     """Return the namespaces; `home` is that of the Kymas, `controllers` are empty for all. Raise UsageError."""
-    namespaces = tuple(dict.fromkeys(_names(args.manifest_namespaces)))
+    namespaces = tuple(dict.fromkeys(split_names(args.manifest_namespaces)))
     for name in namespaces:
         if not NAMESPACE.fullmatch(name):
             raise UsageError(f'--manifest-namespaces "{name}" is not a namespace', hint="write one or more names: a,b")
@@ -75,7 +75,7 @@ def add_lookup_secrets(parser: argparse.ArgumentParser, default: Any) -> None:
 
 def lookup_secrets(args: argparse.Namespace) -> tuple[str, ...]:
     """Return the Secrets that charts may read. Raise UsageError."""
-    names = tuple(dict.fromkeys(_names(args.lookup_secrets)))
+    names = tuple(dict.fromkeys(split_names(args.lookup_secrets)))
     for name in names:
         namespace, _, rest = name.partition("/")
         if not (NAMESPACE.fullmatch(namespace) and (rest == "*" or _NAME.fullmatch(rest))):
@@ -94,5 +94,17 @@ def add_log_level(parser: argparse.ArgumentParser, default: Any) -> None:
     add_options(parser, {"--log-level LEVELS": text}, default)
 
 
-def _names(text: str) -> Iterator[str]:
-    return filter(None, (part.strip() for part in text.split(",")))
+def split_names(text: str) -> tuple[str, ...]:
+    """Return the names of an option, which are separated by commas."""
+    return tuple(filter(None, (part.strip() for part in text.split(","))))
+
+
+def read_controllers(args: argparse.Namespace) -> tuple[str, ...]:
+    """Return the controllers; check the registry, which is theirs. Raise UsageError, UnknownNameError."""
+    if args.registry and not args.registry.startswith(("http://", "https://")):
+        raise UsageError("--registry must begin with http:// or https://", hint=f"try https://{args.registry}")
+    names = split_names(args.controllers)
+    for name in names:
+        if name not in CONTROLLERS:
+            raise UnknownNameError.near("controller", name, CONTROLLERS, hint=f"valid: {', '.join(CONTROLLERS)}")
+    return names

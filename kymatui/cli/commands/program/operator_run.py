@@ -37,7 +37,9 @@ from kymatui.cli.commands.program.operator_options import (
     lookup_secrets,
     manifest_account,
     manifest_namespaces,
+    read_controllers,
     require_shards,
+    split_names,
 )
 from kymatui.cli.options.direct_install import signals_handled
 from kymatui.cli.options.unknown_names import require_namespace
@@ -46,7 +48,7 @@ from kymatui.cli.output.printing import print_line, print_text
 from kymatui.cli.session_arguments import session_options_of
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.cluster.request_scope import RequestRate
-from kymatui.errors import ConfigurationError, UnknownNameError, UsageError
+from kymatui.errors import ConfigurationError, UsageError
 from kymatui.operator.framework.controller import GroupReports, Reconciliation, RequeueIntervals
 from kymatui.operator.manifest_context import connection_target
 from kymatui.operator.monitoring.event_correlation import ObjectEvent
@@ -240,15 +242,10 @@ def _operator_options(args: argparse.Namespace) -> OperatorOptions:
     require_shards(1 if args.shards is None else args.shards)
     if not (args.k8s_client_qps > 0 and args.k8s_client_burst >= 1):
         raise UsageError("--k8s-client-qps and --k8s-client-burst must be greater than 0")
-    if args.registry and not args.registry.startswith(("http://", "https://")):
-        raise UsageError("--registry must begin with http:// or https://", hint=f"try https://{args.registry}")
+    names = read_controllers(args)
     folder = Path(args.kustomizations) if args.kustomizations else None
     if folder is not None and not folder.is_dir():
         raise ConfigurationError(f"--kustomizations {folder} is not a folder")
-    names = _names(args.controllers)
-    for name in names:
-        if name not in CONTROLLERS:
-            raise UnknownNameError.near("controller", name, CONTROLLERS, hint=f"valid: {', '.join(CONTROLLERS)}")
     home = OperatorOptions(namespace=args.namespace or "", single_cluster=args.single_cluster).kyma_namespace
     return OperatorOptions(
         controllers=names,
@@ -257,7 +254,7 @@ def _operator_options(args: argparse.Namespace) -> OperatorOptions:
         secrets=lookup_secrets(args),
         namespace=args.namespace or "",
         registry=args.registry.rstrip("/"),
-        restricted=frozenset(_names(args.restricted_modules)),
+        restricted=frozenset(split_names(args.restricted_modules)),
         windows=read_windows(Path(args.maintenance_policy)) if args.maintenance_policy else None,
         single_cluster=args.single_cluster,
         intervals=_intervals(args),
@@ -279,10 +276,6 @@ def _listener_options(args: argparse.Namespace) -> ListenerOptions | None:
     if any(more):
         raise UsageError("--listener-gateways, -cert, -key and -ca need --listener", hint="e.g. --listener :8082")
     return None
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(filter(None, (name.strip() for name in text.split(","))))
 
 
 def _intervals(args: argparse.Namespace) -> dict[str, RequeueIntervals]:

@@ -24,7 +24,7 @@ from kymatui.domain.remote.kyma_sync import ANNOTATION_OWNED_BY
 from kymatui.engine.bundles.tar_archives import read_tar
 from kymatui.engine.bundles.tar_archives import unpack as unpack_gzip
 from kymatui.engine.cluster.ports import Cluster
-from kymatui.engine.dryrun.controller_handover import CREATOR, LIFECYCLE_MANAGER
+from kymatui.engine.dryrun.field_takeover import CREATOR, LIFECYCLE_MANAGER
 from kymatui.errors import KymatuiError, RegistryError, SourceError
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.reading import documents, load_exactly

@@ -26,7 +26,7 @@ from kymatui.engine.cluster.ports import (
     Writes,
     WriteVerb,
 )
-from kymatui.engine.dryrun.controller_handover import LIFECYCLE_MANAGER
+from kymatui.engine.dryrun.field_takeover import LIFECYCLE_MANAGER
 from kymatui.errors import (
     CancelledError,
     ClusterError,

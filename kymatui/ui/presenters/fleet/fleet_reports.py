@@ -19,8 +19,7 @@ from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma.states import State, state_rank
 from kymatui.lists.catalog_cells import version_cell
 from kymatui.lists.columns import ABSENT, SIGNS, Cell, Column, cells_of, natural_key, on_screen
-from kymatui.lists.fleet import VERSION_COLUMNS, runtime_state_cell
-from kymatui.lists.waits import WAIT_COLUMNS, WaitEntry
+from kymatui.lists.fleet import VERSION_COLUMNS, WAIT_COLUMNS, WaitEntry, runtime_state_cell
 from kymatui.ui.presenters.catalog.change_rows import value_cell
 from kymatui.ui.presenters.fleet.runtime_rows import RuntimeFilter, actor_words, key_text
 from kymatui.ui.viewmodels.display_text import clock_time

@@ -9,7 +9,7 @@ from kymatui.domain.installed import InstallationPhase
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import Condition, read_conditions, read_ref
 from kymatui.domain.kubernetes.terminal_text import sanitize
-from kymatui.domain.kyma.module_links import ModuleLink, module_links
+from kymatui.domain.kyma.module_templates import ModuleLink, module_links
 from kymatui.domain.kyma.states import parse_state
 from kymatui.domain.snapshot.missing_lists import RowFact
 from kymatui.domain.snapshot.snapshots import Object, Snapshot

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from kymatui.actions.components.component_facts import ShownComponent, component_facts
-from kymatui.actions.modules.version_report import VersionReport
+from kymatui.actions.modules.version_content import VersionReport
 from kymatui.domain.catalog.rows import ModuleRow, Offer, newest_first
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.modules.state_checks import ModuleSignature, SignatureStatus

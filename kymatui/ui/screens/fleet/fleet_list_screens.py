@@ -17,7 +17,7 @@ from kymatui.domain.kubernetes.refs import split_name
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.snapshot.missing_lists import UnknownFact
 from kymatui.lists.columns import Column
-from kymatui.lists.waits import WAIT_COLUMNS
+from kymatui.lists.fleet import WAIT_COLUMNS
 from kymatui.ui.base.framed_screen import ListScreen
 from kymatui.ui.flows.flow_app import FleetPart, fleet_catalogs
 from kymatui.ui.navigation.history import CONTEXT_MATRIX, FLEET_PROBLEMS
