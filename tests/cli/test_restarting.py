@@ -160,7 +160,7 @@ def test_a_pod_that_nothing_creates_again_is_refused_and_a_replaced_one_is_left(
     container = {"name": "main", "image": "registry.example.org/main:1"}
     body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": "default", "name": "alone"}}
     cluster.create({**body, "spec": {"containers": [container]}})
-    (item,) = plan_restarts(cluster, "shop", [ref], 0.0)
+    (item,) = plan_restarts(cluster, {"shop": [ref], "shop-ui": [ref]}, 0.0)
     assert str(item.refusal) == f"{ref} has no controller that would create it again"
     live = cluster.get(ref)
     assert live is not None

@@ -14,7 +14,8 @@ from tests.cli.unseen_manifests import MANIFESTS
 pytestmark = pytest.mark.xdist_group("unseen")  # one sandbox for all of them
 
 CASES = [pytest.param(flow, sort, id=f"{flow.name}-{sort}") for flow, sort in walks()]
-ELSEWHERE = {"plan", "edit", "resume"}  # `resume` asks by the command that it continues
+ELSEWHERE = {"plan", "edit", "resume", "restart", "unpause"}
+"""`resume` asks by the command that it continues; the last two write as `edit` does, whose own tests are elsewhere."""
 """`plan` asks nothing; `edit` needs an editor, see `test_editing`."""
 
 

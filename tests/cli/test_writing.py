@@ -197,7 +197,7 @@ def answering(answer: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_only_one_place_asks() -> None:
     package = Path(kymatui.cli.__file__).parent
     asking = [path.name for path in package.rglob("*.py") if re.search(r"stdin\.read|\binput\(", path.read_text())]
-    assert asking == ["confirmation.py"]
+    assert asking == ["editing.py"]
 
 
 def test_the_first_line_of_every_plan_and_every_question_name_the_cluster(

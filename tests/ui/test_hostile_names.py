@@ -15,6 +15,7 @@ from textual.command import CommandPalette
 from textual.pilot import Pilot
 from textual.screen import Screen
 
+from kymatui.adapters.files.plugin_process import PluginProcess
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kubernetes.schema_forms import FieldKind, FormField
 from kymatui.domain.plans.cluster_target import ClusterTarget
@@ -33,6 +34,7 @@ from kymatui.ui.dialogs.choice_dialog import ChoiceScreen, ConfirmScreen
 from kymatui.ui.dialogs.columns_dialog import ColumnsScreen
 from kymatui.ui.dialogs.form_dialog import FormScreen
 from kymatui.ui.dialogs.login_dialog import LoginScreen
+from kymatui.ui.dialogs.output_dialog import OutputScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
 from kymatui.ui.navigation.command_table import ScreenCommand
 from kymatui.ui.navigation.history import COMPONENT, ScreenStep, content_step, logs_step, object_step
@@ -203,6 +205,7 @@ DIALOGS: dict[type[Screen[Any]], Callable[[], Screen[Any]]] = {
     FormScreen: lambda: FormScreen(EVIL, [FormField((EVIL,), FieldKind.TEXT, EVIL, EVIL, (EVIL,))], {EVIL: EVIL}),
     HelpScreen: lambda: HelpScreen(EVIL, [KeyHelp(EVIL, "a", EVIL, EVIL, EVIL)], [command(EVIL)]),
     LoginScreen: hostile_login,
+    OutputScreen: lambda: OutputScreen(EVIL, PluginProcess('printf %s "$NAME"', {"NAME": EVIL.replace("\0", "")})),
     MenuScreen: lambda: MenuScreen(EVIL, [MenuItem(EVIL, EVIL, "a", EVIL), MenuItem("b", EVIL)], EVIL),
     PlanScreen: lambda: PlanScreen(PREVIEW, lambda: EVIL),
 }

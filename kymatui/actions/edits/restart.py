@@ -69,13 +69,15 @@ def can_restart(ref: ObjectRef) -> bool:
     return is_pod(ref) or bool(restartable([ref]))
 
 
-def plan_restarts(cluster: Cluster, module: str, refs: Sequence[ObjectRef], now: float) -> list[ObjectItem]:
-    """Return an item for each workload or Pod; one that cannot be restarted is refused.
+def plan_restarts(cluster: Cluster, workloads: Mapping[str, Sequence[ObjectRef]], now: float) -> list[ObjectItem]:
+    """Return an item for each workload or Pod of modules, also of several, once; what cannot be restarted is refused.
 
     `now` is in seconds of the Unix clock.
     """
     items = list[ObjectItem]()
-    for ref in refs:
+    modules = {ref: name for name, refs in reversed([*workloads.items()]) for ref in refs}
+    for ref in dict.fromkeys(ref for refs in workloads.values() for ref in refs):
+        module = modules[ref]
         try:
             edit = _plan(cluster, ref, now)
             has_work = edit.changes or edit.controller is not None
@@ -116,6 +118,8 @@ def _plan_pod(ref: ObjectRef, body: Mapping[str, Any]) -> Restart:
     controller = next((owner.ref for owner in find_owners(dict(body)) if owner.is_controller), None)
     if controller is None:
         raise RefusedError(f"{ref} has no controller that would create it again", unchanged=True)
+    if JsonReader(body).child("status").text("phase") in ("Succeeded", "Failed"):
+        raise RefusedError(f"{ref} has ended; its {controller.kind.kind} does not create it again", unchanged=True)
     return Restart(ref, body, {}, (), {}, controller=controller)
 
 

@@ -63,8 +63,7 @@ async def _restart(
     cluster = app.writing_session.cluster
 
     def plan() -> list[ObjectItem]:
-        now = time.time()
-        items = [item for name, refs in workloads.items() for item in plan_restarts(cluster, name, refs, now)]
+        items = plan_restarts(cluster, workloads, time.time())
         for item in items:
             if item.is_pending:
                 require_restart_right(cluster, item.required_plan, role_hint("restart", item.name))

@@ -54,9 +54,7 @@ def run(args: argparse.Namespace) -> int:
     names = tuple(dict.fromkeys(args.names))
     with open_context(args, once=True) as context:
         require_known(context.session, names, None)
-        now = time.time()
-        workloads = _workloads(context, names)
-        items = [item for name, refs in workloads.items() for item in plan_restarts(context.cluster, name, refs, now)]
+        items = plan_restarts(context.cluster, _workloads(context, names), time.time())
         verb = Restarting(context.cluster, args.timeout if args.wait else 0.0, ProgressPrinter())
         view = _RestartView(context.target, args, context.cluster, ("restart", *names), is_list=len(items) > 1)
         return run_in_session(items, verb, view, context.session)
