@@ -9,7 +9,7 @@ from kymatui.domain.kyma.kyma_keeper import KeeperLease
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from tests.domain.builders import manifest
 
-IDLE = "no effect until you start `kymatui operator` (not running: its Lease has no holder)"
+IDLE = "no effect until you start `kymatui operator` (not running: it holds no Lease)"
 MANIFEST = "Manifest kyma-system/default-keda-1"
 GIT = f"Argo CD Application argo/kyma applies {MANIFEST} and may revert this change: make it in Git"
 

@@ -57,17 +57,17 @@ NEEDLESS = {
 # Which findings of an earlier audit may be in what this one did not read: 2 KiB.
 # The examples of `restart`, and what it has in common with `logs`: 1 KiB.
 # The options of plugins, which a configuration file is checked with: 3 KiB.
-# Whether what works on a Kyma runs, by its Lease: 4 to 5 KiB.
+# Whether what works on a Kyma runs, by its Lease: 4 to 5 KiB; what proves that it does, in spite of that: 6 KiB.
 BUDGETS = {  # modules that are not of Python itself, and KiB of our source
     ("--version",): (28, 77),
     ("--help",): (29, 98),
-    ("catalog",): (230, 1048),
-    ("catalog", "-o", "json"): (230, 1048),
-    ("module", "keda"): (243, 1017),
-    ("checks", "keda"): (248, 1058),
-    ("drift",): (230, 1040),
-    ("events", "keda"): (233, 1058),
-    ("audit",): (260, 1273),
+    ("catalog",): (230, 1054),
+    ("catalog", "-o", "json"): (230, 1054),
+    ("module", "keda"): (243, 1019),
+    ("checks", "keda"): (248, 1063),
+    ("drift",): (230, 1046),
+    ("events", "keda"): (233, 1064),
+    ("audit",): (260, 1277),
 }
 
 

@@ -100,8 +100,8 @@ RENEWED = 1767225600.5
 @pytest.mark.parametrize(
     ("lease", "age", "dead", "works", "words"),
     [
-        (None, 0, False, False, "not running: its Lease has no holder"),
-        ({"spec": {"holderIdentity": ""}}, 0, False, False, "not running: its Lease has no holder"),
+        (None, 0, False, False, "not running: it holds no Lease"),
+        ({"spec": {"holderIdentity": ""}}, 0, False, False, "not running: it holds no Lease"),
         (
             {"spec": {"holderIdentity": "ann@host"}},
             0,

@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from kymatui.adapters.kube.watch.projections import FleetKyma
+from kymatui.domain.audit.findings import AuditResult
 from kymatui.domain.audit.report import audit
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.rows import NAMING_LISTS, Catalog
@@ -21,6 +22,7 @@ from kymatui.domain.kyma_edit.edit_progress import track_edit
 from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit, propose_edit
 from kymatui.domain.plans.cluster_management import ClusterManagement, ClusterManager, detect_management
 from kymatui.domain.plans.direct_install import install_refusals
+from kymatui.domain.remote.kyma_sync import ANNOTATION_OWNED_BY
 from kymatui.domain.remote.runtime_pair import RuntimePair
 from kymatui.domain.remote.side_by_side import compare_sides
 from kymatui.domain.remote.watcher_chains import ControlPlaneObjects, build_chains
@@ -172,6 +174,41 @@ def test_the_lease_and_else_its_deployment_say_whether_it_runs(
     workload = running("klm-controller-manager", replicas)
     workload["metadata"]["namespace"] = "kcp-system"
     assert why_stopped(Actor.KLM, [workload, running("shop", 0)], lease) == stopped
+
+
+@pytest.mark.parametrize(
+    ("replicas", "ready", "lease", "stopped"),
+    [
+        (1, 1, STOPPED[Actor.KLM], ""),  # --leader-elect=false, and a Lease of earlier
+        (1, 0, STOPPED[Actor.KLM], "lifecycle-manager is not running: pod-1 holds its Lease, renewed 2h ago"),
+        (1, 0, KeeperLease("", keeper=Actor.KLM), ""),  # it starts
+        (0, 0, KeeperLease("", keeper=Actor.KLM), "lifecycle-manager is not running: it holds no Lease"),
+    ],
+)
+def test_a_deployment_with_ready_pods_or_one_that_starts_is_not_stopped(
+    replicas: int, ready: int, lease: KeeperLease, stopped: str
+) -> None:
+    workload = {**running("klm-controller-manager", replicas), "status": {"readyReplicas": ready}}
+    assert why_stopped(Actor.KLM, [workload], lease) == stopped
+
+
+@pytest.mark.parametrize("is_owned", [False, True])
+def test_a_deployment_that_is_left_beside_a_control_planes_kyma_says_nothing(is_owned: bool) -> None:
+    raw = kyma()
+    annotations = {ANNOTATION_OWNED_BY: "kcp-system/default"} if is_owned else {}
+    kept_kyma = kept({**raw, "metadata": {**raw["metadata"], "annotations": annotations}}, "lifecycle-manager")
+    seen = snapshot(kymas=[kept_kyma], workloads=[running("klm-controller-manager", 0)])
+    summary = build_catalog(seen, NOW).kyma
+    assert summary is not None
+    assert bool(summary.stopped) is bool(detect_management(seen).stopped) is not is_owned
+
+
+def test_an_audit_reports_that_the_lease_was_not_read() -> None:
+    report = audit(replace(next(clusters(Actor.KLM)), keeper_lease=UNREAD), NOW)
+    messages = [finding.message for finding in report.not_read]
+    assert "it is unknown whether lifecycle-manager runs: leases is forbidden" in messages
+    (outcome,) = (outcome for outcome in report.outcomes if outcome.rule.id == "kyma.stopped")
+    assert outcome.result is AuditResult.INCOMPLETE
 
 
 def written(**times: str) -> Json:

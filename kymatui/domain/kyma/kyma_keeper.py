@@ -29,6 +29,7 @@ _NAME: Final = deferred(r"(?<![\w./-])lifecycle-manager(?![\w./-]*\w)")
 """The name as a word, and no part of the name of an object."""
 NOT_RUNNING: Final = f"{Actor.KLM} is not running"
 CLOCKS_DIFFER: Final = 60.0  # seconds that the clocks of two machines may differ
+_RECENT: Final = 600.0  # seconds; a Kyma's status is written every five minutes
 
 
 class _Statement(Protocol):
@@ -62,10 +63,11 @@ def is_lifecycle_manager(manager: str) -> bool:
 class KeeperLease(Struct, frozen=True):
     """What works on a Kyma, as its Lease reports it.
 
-    holder  holder of the Lease, "" for none
-    age     seconds since the last renewal, None if unknown
-    works   whether it is running
-    unread  why the Lease cannot be read, so that all of this is unknown
+    holder   holder of the Lease, "" for none
+    age      seconds since the last renewal, None if unknown
+    works    whether it is running
+    unread   why the Lease cannot be read, or does not say it, so that `works` is unknown
+    renewed  when it was renewed last, in seconds of the holder's Unix clock, None for never
     """
 
     holder: str
@@ -73,16 +75,27 @@ class KeeperLease(Struct, frozen=True):
     works: bool = False
     keeper: Actor = Actor.OPERATOR
     unread: str = ""
+    renewed: float | None = None
 
     @property
     def message(self) -> str:
         """Return the status as a phrase."""
         if self.unread:
             return f"unknown whether it runs: {self.unread}"
+        return self.evidence if self.works else f"not running: {self.evidence}"
+
+    @property
+    def evidence(self) -> str:
+        """Return what the Lease says."""
         if not self.holder:
-            return "not running: its Lease has no holder"
+            return "it holds no Lease"
         since = f"renewed {format_duration(self.age)} ago" if self.age is not None else "never renewed"
-        return ("" if self.works else "not running: ") + f"{self.holder} holds its Lease, {since}"
+        return f"{self.holder} holds its Lease, {since}"
+
+    def is_renewed_since(self, before: KeeperLease) -> bool:
+        """Return whether its holder has renewed it after an earlier reading."""
+        is_same = (self.keeper, self.holder) == (before.keeper, before.holder)
+        return is_same and bool(self.holder) and None is not before.renewed != self.renewed is not None
 
 
 def read_lease(
@@ -96,10 +109,24 @@ def read_lease(
     spec = JsonReader(lease or {}).child("spec")
     holder, renewed = spec.text("holderIdentity"), parse_time(spec.text("renewTime"))
     age = max(0.0, now - renewed) if renewed is not None else None
-    if not holder:
-        return KeeperLease("", age, keeper=keeper)
-    lease_seconds = spec.integer("leaseDurationSeconds") + CLOCKS_DIFFER
-    return KeeperLease(holder, age, age is not None and age <= lease_seconds and not is_dead(holder), keeper)
+    is_fresh = age is not None and age <= spec.integer("leaseDurationSeconds") + CLOCKS_DIFFER
+    if not holder:  # a new replica takes it after the one that released it has ended
+        unread = f"its Lease was released {format_duration(age)} ago" if age is not None and is_fresh else ""
+        return KeeperLease("", age, keeper=keeper, unread=unread, renewed=renewed)
+    return KeeperLease(holder, age, is_fresh and not is_dead(holder), keeper, renewed=renewed)
+
+
+def write_since(lease: KeeperLease, objects: Iterable[Mapping[str, Any]], now: float) -> str:
+    """Return what the keeper wrote after the last renewal of its Lease, "" for nothing; it may run without one.
+
+    Without a Lease, what it wrote in the last ten minutes counts. `now` is in seconds of the Unix clock.
+    """
+    since = now - _RECENT if lease.renewed is None else lease.renewed + CLOCKS_DIFFER
+    for raw in objects:
+        for manager, at in last_writes(raw):
+            if at is not None and at > since and lease.keeper in _writers((manager,)):
+                return str(read_ref(raw))
+    return ""
 
 
 def find_keeper(
@@ -124,11 +151,20 @@ def find_keeper(
 
 
 def why_stopped(keeper: Actor, workloads: Iterable[Mapping[str, Any]], lease: KeeperLease | None) -> str:
-    """Return why what works on a Kyma does not run, "" where it runs or nothing shows it."""
-    if lease is not None and lease.keeper is keeper and not lease.unread:
-        return "" if lease.works else f"{keeper} is {lease.message}"
+    """Return why what works on a Kyma does not run, "" where it runs or nothing shows it.
+
+    `workloads` are those of the cluster where it runs. A Deployment with ready Pods may run without leader election,
+    and one that starts has no Lease yet.
+    """
+    own = lease if lease is not None and lease.keeper is keeper and not lease.unread else None
+    if own is not None and own.works:
+        return ""
     deployed = [raw for raw in workloads if _deployed(raw) is keeper]
-    if not deployed or not all(map(_is_scaled_down, deployed)):
+    is_scaled_down = all(map(_is_scaled_down, deployed))
+    if own is not None:
+        starts = not own.holder and not is_scaled_down
+        return "" if starts or any(map(_has_ready_pods, deployed)) else f"{keeper} is {own.message}"
+    if not deployed or not is_scaled_down:
         return ""
     return f"{keeper} is not running: Deployment {read_ref(deployed[0]).path} is scaled to zero"
 
@@ -170,6 +206,10 @@ def _deployed(raw: object) -> Actor | None:
 
 def _is_scaled_down(raw: object) -> bool:
     return JsonReader(raw).child("spec").integer("replicas", 1) == 0
+
+
+def _has_ready_pods(raw: object) -> bool:
+    return JsonReader(raw).child("status").integer("readyReplicas") > 0
 
 
 def with_keeper(text: str, keeper: Actor) -> str:

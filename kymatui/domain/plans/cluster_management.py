@@ -14,9 +14,15 @@ from msgspec import Struct
 
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import field_managers
-from kymatui.domain.kyma.kyma_keeper import OWN_OPERATOR, is_lifecycle_manager, why_stopped
+from kymatui.domain.kyma.kyma_keeper import OWN_OPERATOR, is_lifecycle_manager
 from kymatui.domain.kyma.problems import Actor
-from kymatui.domain.snapshot.cluster_index import KYMA_FEED, MANIFEST_FEED, choose_kyma, snapshot_keeper
+from kymatui.domain.snapshot.cluster_index import (
+    KYMA_FEED,
+    MANIFEST_FEED,
+    choose_kyma,
+    snapshot_keeper,
+    why_keeper_stopped,
+)
 from kymatui.domain.snapshot.missing_lists import UnknownFact, explain_missing
 from kymatui.domain.snapshot.snapshots import Snapshot
 
@@ -94,7 +100,7 @@ def detect_management(snapshot: Snapshot) -> ClusterManagement:
     """Return the manager of a snapshot's cluster."""
     keeper, why = _keeper(snapshot)
     lease = snapshot.keeper_lease
-    stopped = why_stopped(keeper, () if snapshot.joined else snapshot.workloads, lease) if keeper is not None else ""
+    stopped = why_keeper_stopped(snapshot, choose_kyma(snapshot.kymas), keeper) if keeper is not None else ""
     why = f"{why}; {lease.message}" if lease is not None and lease.keeper is keeper else why
     if keeper is Actor.KLM:
         return ClusterManagement(ClusterManager.LIFECYCLE_MANAGER, why, stopped)

@@ -221,7 +221,7 @@ def index_cluster(snapshot: Snapshot, cache: ReadCache | None = None) -> Cluster
         releases=releases,
         owned_workloads=cache.recall("owned workloads", (workloads,), lambda: _grouped(workloads, _by_owner)),
         keeper=keeper,
-        stopped=why_stopped(keeper, () if snapshot.joined else workloads, snapshot.keeper_lease),
+        stopped=why_keeper_stopped(snapshot, owner, keeper),
         is_runtime=is_runtime,
     )
 
@@ -236,6 +236,12 @@ def snapshot_keeper(snapshot: Snapshot, kyma: object | None) -> Actor | None:
     """Return what works on a Kyma of the snapshot, and if it has none, on the Manifests; None if nothing shows it."""
     written = [kyma] if isinstance(kyma, Mapping) and possible_keepers(kyma) else snapshot.manifests
     return find_keeper(written, snapshot.workloads, snapshot.keeper_lease)
+
+
+def why_keeper_stopped(snapshot: Snapshot, kyma: object | None, keeper: Actor) -> str:
+    """Return why what works on a Kyma of the snapshot does not run, "" where it runs or nothing shows it."""
+    is_elsewhere = snapshot.joined or (isinstance(kyma, Mapping) and bool(owning_manifest(kyma)))
+    return why_stopped(keeper, () if is_elsewhere else snapshot.workloads, snapshot.keeper_lease)
 
 
 def asked_keepers(kymas: Sequence[Object], manifests: Iterable[Object]) -> frozenset[Actor]:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from kymatui.actions.operator_lease import LEASE
 from kymatui.adapters.kube.api.client import Client
@@ -15,7 +19,7 @@ from kymatui.adapters.kube.watch.watch_cache import ChangeBell
 from kymatui.domain.installed import INVENTORIES, RecordedInstallation, read_installations
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
-from kymatui.domain.kyma.kyma_keeper import ELECTION, KeeperLease, read_lease
+from kymatui.domain.kyma.kyma_keeper import ELECTION, KeeperLease, read_lease, write_since
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.ownership import LABEL_PART_OF, read_owner
 from kymatui.domain.snapshot.cluster_index import (
@@ -97,7 +101,7 @@ class CatalogFeeds:
         self.installed.arrange(self._namespaces)
         kyma = choose_kyma(self._feeds.objects(KYMA_KINDS[0].feed))
         namespace = read_ref(kyma).namespace if kyma is not None else KYMA_NAMESPACE
-        if self.keeper.refresh(self._client, self._asked_keepers, namespace):
+        if self.keeper.refresh(self._client, self._asked_keepers, (namespace,)):
             self._bell.ring()
         self._arrange_modules()
         self._resources = {resource.name: resource for resource in self._client.discovery.known()}
@@ -294,7 +298,7 @@ def _lacks_workloads(
 
 
 _VERBS: Final = ("get", "list", "watch")
-_LEASES: Final = ApiResource("coordination.k8s.io", "v1", "Lease", "leases", True, _VERBS)
+LEASES: Final = ApiResource("coordination.k8s.io", "v1", "Lease", "leases", True, _VERBS)
 _LEASE_FEED: Final = namespaced_feed("leases", "all namespaces")
 _OF_HELM: Final = "app.kubernetes.io/managed-by=Helm"
 _MOST: Final = 40  # kinds and namespaces of one installation that are listed
@@ -372,7 +376,7 @@ class InstalledFeeds:
         followed = set()
         if unfinished:
             followed.add(_LEASE_FEED)
-            self._feeds.follow(_LEASE_FEED, _LEASES, namespaces=namespaces, labels=INVENTORIES)
+            self._feeds.follow(_LEASE_FEED, LEASES, namespaces=namespaces, labels=INVENTORIES)
         parts = {}
         for installation in (*unfinished, *self.perhaps_gone):
             kinds = list(dict.fromkeys((ref.kind, ref.namespace) for ref in installation.refs))
@@ -403,58 +407,119 @@ class InstalledFeeds:
         return feed is not None and feed.state in _LISTED
 
 
-# What works on the Kyma, by its Lease.
+# What works on the Kymas of a cluster, by its Lease: read once, or now and then.
 
-_PERIOD: Final = 30.0  # seconds between two readings
+KEEPER_PERIOD: Final = 30.0  # seconds between two readings
 _PATIENCE: Final = 2.0  # seconds until a server that does not answer is given up
+_MOST_NAMESPACES: Final = 5  # that are asked: those with the most Kymas
+_MOST_OBJECTS: Final = 20  # whose writers are read where a Lease says that nothing runs
+
+Known = tuple[Actor, bool, bool] | None
+
+
+class KeeperLeases:
+    """The Leases that several sessions of a cluster read, each once in 30 s for all of them."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._answers: dict[tuple[frozenset[Actor], frozenset[str]], tuple[float, KeeperLease | None]] = {}
+
+    def read(self, client: Client, keepers: frozenset[Actor], namespaces: frozenset[str]) -> KeeperLease | None:
+        """Return what runs; a Lease that was renewed between two readings proves it, whatever the clocks say."""
+        with self._lock:
+            read_at, before = self._answers.get((keepers, namespaces), (None, None))
+            if read_at is not None and time.monotonic() - read_at < KEEPER_PERIOD:
+                return before
+            lease = read_keeper(client, keepers, namespaces)
+            if before is not None and lease is not None and lease.is_renewed_since(before):
+                lease = replace(lease, works=True, unread="")
+            self._answers[keepers, namespaces] = time.monotonic(), lease
+            return lease
 
 
 class KeeperWatch:
-    """Reads the Leases of what may work on the Kymas of a cluster, now and then; `lease` is None without one."""
+    """Reads the Leases of what may work on the Kymas of a session, now and then; `lease` is None without one."""
 
-    def __init__(self) -> None:
+    def __init__(self, leases: KeeperLeases | None = None) -> None:
         self.lease: KeeperLease | None = None
-        self._asked: frozenset[Actor] = frozenset()
+        self._leases = leases or KeeperLeases()
+        self._asked: object = None
         self._due = 0.0
 
     @property
     def pause(self) -> float | None:
         """Return the seconds until `refresh` is due, None before it had something to ask for."""
-        return max(0.0, self._due - time.monotonic()) if self._asked else None
+        return max(0.0, self._due - time.monotonic()) if self._asked is not None else None
 
-    def refresh(self, client: Client, keepers: frozenset[Actor], namespace: str) -> bool:
-        """Read the Leases if that is due; return whether what runs has changed. `namespace` is that of the Kymas."""
-        if keepers == self._asked and self.pause:
+    def refresh(self, client: Client, keepers: frozenset[Actor], namespaces: Iterable[str]) -> bool:
+        """Read the Leases if that is due; return whether what runs has changed. `namespaces` are those of the Kymas."""
+        wanted = keepers, frozenset(namespaces)
+        if wanted == self._asked and self.pause:
             return False
-        before = self.lease
-        self._asked, self._due = keepers, time.monotonic() + _PERIOD
-        self.lease = read_keeper(client, keepers, namespace)
-        return (before and (before.keeper, before.works)) != (self.lease and (self.lease.keeper, self.lease.works))
+        before, self.lease = self.lease, self._leases.read(client, *wanted) if keepers else None
+        self._asked, self._due = wanted if keepers else None, time.monotonic() + KEEPER_PERIOD
+        return _known(before) != _known(self.lease)
 
 
-def read_keeper(client: Client, keepers: Iterable[Actor], namespace: str) -> KeeperLease | None:
+def _known(lease: KeeperLease | None) -> Known:
+    return None if lease is None else (lease.keeper, lease.works, bool(lease.unread))
+
+
+def lease_namespaces(kymas: Iterable[str]) -> tuple[str, ...]:
+    """Return where to look for lifecycle-manager's Lease, by the namespace of each Kyma: it runs beside them."""
+    return tuple(name for name, _ in Counter(kymas).most_common(_MOST_NAMESPACES))
+
+
+def read_keeper(client: Client, keepers: Iterable[Actor], namespaces: Collection[str]) -> KeeperLease | None:
     """Return what runs of these, by the Leases, else what does not; None where there is no Lease.
 
     A server that hangs is given up after 2 s.
     """
-    leases = [lease for keeper in sorted(keepers) if (lease := _read(client, keeper, namespace)) is not None]
+    leases = [lease for keeper in sorted(keepers) for lease in _leases(client, keeper, sorted(namespaces))]
     return min(leases, key=lambda lease: (not lease.works, bool(lease.unread)), default=None)
 
 
-def _read(client: Client, keeper: Actor, namespace: str) -> KeeperLease | None:
-    """Return what a Lease reports; None where lifecycle-manager has none: it may run without."""
+def _leases(client: Client, keeper: Actor, namespaces: Collection[str]) -> Iterator[KeeperLease]:
     cancel = threading.Event()
     timer = threading.Timer(_PATIENCE, cancel.set)
     timer.daemon = True
     timer.start()
     is_own = keeper is Actor.OPERATOR
-    name, within = (LEASE.name, LEASE.namespace) if is_own else (ELECTION, namespace)
     try:
-        raw = client.get(_LEASES, name, within, cancel=cancel)
-    except NotFoundError:
-        return KeeperLease("", keeper=keeper) if is_own else None
+        for namespace in (LEASE.namespace,) if is_own else namespaces:
+            lease = _read(client, keeper, LEASE.name if is_own else ELECTION, namespace, cancel)
+            if lease is not None:
+                yield lease if lease.works else _doubted(client, lease, namespaces, cancel)
     except KymatuiError as error:  # callers go by what was written
-        return KeeperLease("", keeper=keeper, unread=str(error))
+        yield KeeperLease("", keeper=keeper, unread=str(error))
     finally:
         timer.cancel()
-    return read_lease(raw, time.time(), is_dead if is_own else lambda _: False, keeper)
+
+
+def _read(client: Client, keeper: Actor, name: str, namespace: str, cancel: threading.Event) -> KeeperLease | None:
+    """Return what a Lease reports; None where lifecycle-manager has none: it may run without."""
+    try:
+        raw = client.get(LEASES, name, namespace, cancel=cancel)
+    except NotFoundError:
+        return KeeperLease("", keeper=keeper) if keeper is Actor.OPERATOR else None
+    now = client.transport.server_time()
+    return read_lease(raw, now, is_dead if keeper is Actor.OPERATOR else lambda _: False, keeper)
+
+
+def _doubted(client: Client, lease: KeeperLease, namespaces: Collection[str], cancel: threading.Event) -> KeeperLease:
+    """Return the Lease of what does not run, as unread if it has written since: it may run without leader election."""
+    objects = (raw for namespace in namespaces for raw in _first_objects(client, namespace, cancel))
+    written = write_since(lease, islice(objects, _MOST_OBJECTS), client.transport.server_time())
+    if not written or lease.unread:
+        return lease
+    return replace(lease, unread=f"{lease.evidence}, but it wrote {written} later")
+
+
+def _first_objects(client: Client, namespace: str, cancel: threading.Event) -> Iterator[Object]:
+    """Yield the first Kymas of a namespace, and the first Manifests where it has none."""
+    for fixed in (KYMA_KINDS[0], KYMA_KINDS[3]):
+        resource = client.discovery.find_kind(fixed.group, fixed.kind, fixed.versions)
+        page = next(client.pages(resource, namespace, limit=_MOST_OBJECTS, cancel=cancel), None) if resource else None
+        if page is not None and page.items:
+            yield from page.items
+            return

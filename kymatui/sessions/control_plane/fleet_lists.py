@@ -21,7 +21,7 @@ from kymatui.domain.kyma.template_index import ReleaseMeta, read_release_meta
 from kymatui.domain.snapshot.missing_lists import ListGap, UnknownFact
 from kymatui.domain.snapshot.snapshots import Feed, FeedState
 from kymatui.errors import ClusterError, ForbiddenError, NotFoundError
-from kymatui.sessions.cluster.catalog_feeds import read_keeper
+from kymatui.sessions.cluster.catalog_feeds import lease_namespaces, read_keeper
 from kymatui.sessions.cluster.cluster_access import open_cluster, require_namespace
 from kymatui.sessions.cluster.session_options import SessionOptions
 from kymatui.sessions.control_plane.runtime_completion import save_runtime_names
@@ -54,7 +54,7 @@ def read_fleet(options: SessionOptions, *, labels: str = "") -> tuple[str, Fleet
     fleet = build_fleet(kymas, metas, unknown)
     if fleet.runtimes:
         keepers = {runtime.keeper for runtime in fleet.runtimes}
-        lease = read_keeper(client, keepers, fleet.runtimes[0].ref.namespace)
+        lease = read_keeper(client, keepers, lease_namespaces(runtime.ref.namespace for runtime in fleet.runtimes))
         fleet = replace(fleet, runtimes=tuple(with_lease(runtime, lease) for runtime in fleet.runtimes))
         notes += filter(None, (why_stopped(keeper, (), lease) for keeper in sorted(keepers)))
     return cluster.name, fleet, tuple(notes)

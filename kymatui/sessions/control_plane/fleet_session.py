@@ -22,7 +22,7 @@ from kymatui.domain.plans.cluster_target import ClusterTarget
 from kymatui.domain.snapshot.missing_lists import are_settled
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Object
 from kymatui.errors import ForbiddenError, KymatuiError, NotFoundError, ServerError
-from kymatui.sessions.cluster.catalog_feeds import KeeperWatch
+from kymatui.sessions.cluster.catalog_feeds import KeeperWatch, lease_namespaces
 from kymatui.sessions.cluster.cluster_access import read_cluster_target
 from kymatui.sessions.control_plane.runtime_completion import save_runtime_names
 from kymatui.sessions.feeds.feed_director import FeedDirector
@@ -158,7 +158,8 @@ class FleetSession:
             self._follow(MANIFESTS)
         runtimes = [row for row in self._rows[KYMAS.feed].values() if isinstance(row, Runtime)]
         keepers = frozenset(runtime.keeper for runtime in runtimes)
-        if runtimes and self._keeper.refresh(self.home.client, keepers, runtimes[0].ref.namespace):
+        namespaces = lease_namespaces(runtime.ref.namespace for runtime in runtimes)
+        if self._keeper.refresh(self.home.client, keepers, namespaces):
             self._bell.ring()
 
     def _pause(self) -> float:

@@ -31,7 +31,7 @@ from kymatui.domain.snapshot.missing_lists import are_settled
 from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, Feed, FeedState, Object, Snapshot
 from kymatui.engine.cluster.logins import WaitLimit
 from kymatui.errors import KymatuiError, NotFoundError, UnreachableError, as_kymatui_error
-from kymatui.sessions.cluster.catalog_feeds import KeeperWatch
+from kymatui.sessions.cluster.catalog_feeds import KEEPER_PERIOD, KeeperWatch
 from kymatui.sessions.cluster.catalog_session import CatalogSession
 from kymatui.sessions.cluster.cluster_access import cluster_of, read_object, read_runtime_target
 from kymatui.sessions.cluster.controller_rules import FoundRules, read_configured_rules
@@ -327,7 +327,7 @@ class ControlSide:
         self._has_secret = has_secret
         self._ask_rules = rules
         self._rules: FoundRules | None = None
-        self._keeper = plane.keeper if plane is not None else KeeperWatch()
+        self._keeper = KeeperWatch(plane.leases if plane is not None else None)
         self._own: Feeds | None = None
         self._feeds: Feeds | RuntimeShare
         if plane is None:
@@ -411,12 +411,15 @@ class ControlSide:
     def pause(self) -> float:
         """Return the seconds until `look_at_keeper` is due; the Kyma, which says whom to ask, may still come."""
         pause = self._keeper.pause
-        return _BACKOFF.delay(0) if pause is None else pause
+        if pause is not None:
+            return pause
+        feed = self._feeds.states().get(_KYMAS.feed)
+        return KEEPER_PERIOD if feed is not None and feed.state is not FeedState.SYNCING else _BACKOFF.delay(0)
 
     def look_at_keeper(self) -> bool:
         """Read the Lease of what works on the Kyma if that is due; return whether what runs has changed."""
         keepers = asked_keepers(self._feeds.objects(_KYMAS.feed), self._feeds.objects(_MANIFESTS.feed))
-        return self._keeper.refresh(self._home.client, keepers, self._key[0])
+        return self._keeper.refresh(self._home.client, keepers, self._key[:1])
 
     def retry(self) -> None:
         self._feeds.retry()

@@ -14,7 +14,7 @@ from kymatui.domain.kyma.maintenance_windows import ControllerSettings
 from kymatui.domain.snapshot.missing_lists import are_settled
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Object
 from kymatui.errors import NotFoundError, UnreachableError
-from kymatui.sessions.cluster.catalog_feeds import KeeperWatch
+from kymatui.sessions.cluster.catalog_feeds import KeeperLeases
 from kymatui.sessions.cluster.cluster_access import open_cluster
 from kymatui.sessions.cluster.controller_rules import read_controller_rules
 from kymatui.sessions.cluster.session_options import SessionOptions
@@ -39,7 +39,7 @@ class ControlPlane:
         self._parts: tuple[RuntimeShare, ...] = ()
         self._indices: dict[str, tuple[tuple[Object, ...], Mapping[RuntimeKey, tuple[Object, ...]]]] = {}
         self._rules: dict[str, ControllerSettings] = {}
-        self.keeper = KeeperWatch()
+        self.leases = KeeperLeases()
 
     def start(self, timeout: float) -> None:
         """List everything; raises what keeps the control plane from being asked, and UnreachableError for too late."""

@@ -44,7 +44,7 @@ from kymatui.domain.snapshot.snapshots import Feed, FeedState, Object, Snapshot
 from kymatui.engine.cluster.concurrency import cancelled_after
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER
 from kymatui.errors import CancelledError, ClusterError, KymatuiError, NotFoundError
-from kymatui.sessions.cluster.catalog_feeds import read_keeper
+from kymatui.sessions.cluster.catalog_feeds import lease_namespaces, read_keeper
 from kymatui.sessions.cluster.catalog_session import CatalogSession
 from kymatui.sessions.cluster.cluster_access import cluster_of, open_cluster, require_namespace
 from kymatui.sessions.cluster.controller_rules import read_controller_rules
@@ -225,7 +225,8 @@ class ControlPlaneAudit:
         self.keys: tuple[RuntimeKey, ...] = tuple(sorted(map(_key, kymas)))
         self._keeper = find_keeper(kymas) or Actor.KLM
         self._namespaces = tuple(dict.fromkeys(namespace for namespace, _ in self.keys))
-        self._lease = read_keeper(home.client, (self._keeper,), self._namespaces[0]) if self._namespaces else None
+        namespaces = lease_namespaces(namespace for namespace, _ in self.keys)
+        self._lease = read_keeper(home.client, (self._keeper,), namespaces) if namespaces else None
         templates, metas = self._listed(_TEMPLATES), self._listed(_METAS)
         self._catalogs = {name: (_within(templates, name), _within(metas, name)) for name in self._namespaces}
         rules = {name: read_controller_rules(home, name, options) for name in self._namespaces}

@@ -14,6 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from email.utils import parsedate_to_datetime
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import unquote, urlencode
@@ -120,6 +121,7 @@ class Transport:
         """When the server last answered or sent something, by the monotonic clock; 0 before it did."""
         self.used = 0.0
         """When a request was last sent, by the monotonic clock."""
+        self._dated = ("", 0.0)  # the Date of the last answer, and when it came, by the monotonic clock
         self._asked_first = 0.0
         self._longest = connection.request_timeout or math.inf  # of everything but streams, which wait for changes
         self._sleep = sleep
@@ -170,6 +172,14 @@ class Transport:
                 f"{request.method} {request.path} would write, but access is read-only; nothing was sent",
                 hint="start without --read-only and KYMATUI_READ_ONLY to write",
             )
+
+    def server_time(self) -> float:
+        """Return the time by the server's clock, in seconds of the Unix clock; by the own one before an answer."""
+        text, came = self._dated
+        try:
+            return parsedate_to_datetime(text).timestamp() + time.monotonic() - came
+        except (ValueError, TypeError, OverflowError):  # no date, or none that is one
+            return time.time()
 
     def close(self) -> None:
         """Close idle connections. The openers of streams close those."""
@@ -279,6 +289,7 @@ class Transport:
             raise status_errors.malformed(asked) from None
         if reply.response.status < 500:  # a 5xx may come from a proxy in front of a silent server
             self._hear()
+            self._dated = reply.response.headers.get("Date", ""), self.heard
         return reply
 
     def _timeout(self, request: Request, now: float, longest: float) -> tuple[float, float]:
