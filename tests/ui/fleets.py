@@ -331,7 +331,8 @@ def contexts_clusters() -> list[FleetCluster]:
     behind = tuple(row for row in whole.rows if row.drift.kind is DriftKind.BEHIND)
 
     def cluster(context: str, **more: Any) -> FleetCluster:
-        return FleetCluster(context, f"sap-{context}", f"https://api.{context}.example", seen=b.NOW, **more)
+        server, read_only = f"https://api.{context}.example", context == "prod-eu"
+        return FleetCluster(context, f"sap-{context}", server, read_only, seen=b.NOW, **more)
 
     def read(context: str, rows: tuple[ModuleRow, ...], problems: tuple[Problem, ...] = ()) -> FleetCluster:
         catalog = compact_catalog(replace(whole, rows=rows, problems=problems, feeds={}))

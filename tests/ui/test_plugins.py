@@ -24,7 +24,7 @@ from kymatui.ui.widgets.document import Document
 from tests.domain import builders as b
 from tests.engine.places import eventually
 from tests.ui.driving import SIZE, ready, table, until
-from tests.ui.fleets import StillFleet
+from tests.ui.fleets import StillFleet, contexts_app
 from tests.ui.test_toggling import leave_terminal
 from tests.ui.worlds import StillSession, app_on, world
 
@@ -165,6 +165,27 @@ async def test_a_runtime_of_a_control_plane_has_a_name_and_no_context() -> None:
         await pilot.press("enter")
         await until(pilot, lambda: app.runtime_key is not None and app.catalog is not None)
         assert why_off(app) == "$CONTEXT unknown here"
+
+
+async def test_a_context_that_is_read_only_gets_no_plugin_that_may_write() -> None:
+    """On the list of several contexts, the one under the cursor decides."""
+    app = contexts_app()
+    async with app.run_test(size=SIZE) as pilot:
+        await ready(pilot)
+        answers = {}
+        for reads_only in (False, True):
+            app.settings = Settings(plugins=plugins("echo $CONTEXT", reads_only=reads_only))
+            app.plugins = Plugins(app)
+            for name in ("prod-eu", "prod-us"):
+                table(app).move_to(f"/{name}")
+                await pilot.pause()
+                answers[name, reads_only] = why_off(app)
+        assert answers == {
+            ("prod-eu", False): "this context is read-only",
+            ("prod-eu", True): "",
+            ("prod-us", False): "",
+            ("prod-us", True): "",
+        }
 
 
 def test_the_output_is_bounded_and_closing_ends_all_that_it_has_started(tmp_path: Path) -> None:

@@ -79,12 +79,20 @@ class Plugins:
     def why_off(self, name: str) -> str:
         """Return why a plugin does not run here; "" where it does."""
         app, plugin, variables = self._app, self._plugins[name], _variables(self._app)
-        if app.read_only and (app.is_audit or not plugin.reads_only):
-            return app.why_read_only
+        if app.is_audit or (_is_read_only(app) and not plugin.reads_only):
+            return app.why_read_only or "this context is read-only"
         if not set(plugin.scope) & _scopes(app.shown):
             return f"only on: {', '.join(plugin.scope)}"
         missing = [used for used in dict.fromkeys(_USED.findall(plugin.command)) if not variables[used]]
         return f"{', '.join(f'${used}' for used in missing)} unknown here" if missing else ""
+
+
+def _is_read_only(app: FlowApp) -> bool:
+    """Return whether kymatui writes nothing here; of several contexts, the one under the cursor decides."""
+    if app.read_only or not isinstance(app, FleetFlowApp) or not app.has_contexts:
+        return app.read_only
+    entry = app.fleet.picture.clusters.get(("", selected_context(app))) if app.fleet is not None else None
+    return entry is not None and entry.read_only
 
 
 def _scopes(screen: FramedScreen | None) -> set[str]:
