@@ -14,20 +14,51 @@ import yaml
 
 from kymatui.adapters.files.job_journals import open_job
 from kymatui.cli.main import main
+from kymatui.cli.options.contexts import ContextResults
 from kymatui.domain.plans.cluster_target import ALL_CONTEXTS
 from kymatui.domain.plans.jobs import RUNTIMES, JobPurpose
 from kymatui.engine.cluster.ports import cluster_identity
 from kymatui.engine.cluster.yaml_output import dump_yaml
 from kymatui.engine.jobs.job_records import RUNTIME_STEP, join_runtimes
 from kymatui.engine.jobs.journal import JournalMark
-from kymatui.errors import CancelledError
+from kymatui.errors import (
+    CancelledError,
+    DefectError,
+    KymatuiError,
+    RefusedError,
+    RegistryUnreachableError,
+    UnknownNameError,
+    UnreachableError,
+)
 from kymatui.sessions.cluster.cluster_access import open_cluster
 from kymatui.sessions.cluster.session_options import SessionOptions
+from kymatui.sessions.contexts import ContextEntry
 
 pytestmark = pytest.mark.xdist_group("fleet")  # one sandbox for all tests of this group
 
 _WAIT = "echo 'Open https://login.example and type ABCD' >&2\nexec sleep 60\n"
 Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.mark.parametrize(
+    ("results", "errors", "status"),
+    [
+        (1, [], 0),
+        (1, [UnreachableError("gone")], 3),
+        (1, [RegistryUnreachableError("the registry is down")], 3),
+        (1, [DefectError(ValueError("a bug"))], 3),
+        (1, [UnknownNameError("no such module")], 2),
+        (0, [UnreachableError("gone")], 1),
+        (0, [UnknownNameError("no such module")], 64),
+        (0, [UnknownNameError("no such module"), RefusedError("refused")], 2),
+        (0, [UnknownNameError("no such module"), UnreachableError("gone")], 64),
+    ],
+)
+def test_the_exit_status_tells_what_was_refused_from_what_was_not_read(
+    results: int, errors: list[KymatuiError], status: int
+) -> None:
+    failures = {f"c{number}": (ContextEntry(f"c{number}"), error) for number, error in enumerate(errors)}
+    assert ContextResults({f"r{number}": None for number in range(results)}, failures).status == status
 
 
 class Kubeconfig:

@@ -17,14 +17,7 @@ from kymatui.cli.output.listing import Listing, ListPrinter
 from kymatui.cli.output.printing import CAPTURED, document, print_line, print_message, print_text
 from kymatui.cli.session_arguments import session_options_of
 from kymatui.domain.kubernetes.terminal_text import sanitize, with_subject
-from kymatui.errors import (
-    ClusterError,
-    ConfigurationError,
-    KymatuiError,
-    PartlyDoneError,
-    RefusedError,
-    UnknownNameError,
-)
+from kymatui.errors import KymatuiError, PartlyDoneError, RefusedError, UsageError
 from kymatui.helm.yaml.reading import load_exactly
 from kymatui.lists.columns import Cell, ListColumn, natural_key
 from kymatui.sessions.cluster.catalog_session import CatalogSession
@@ -82,8 +75,8 @@ class ContextResults(Struct, frozen=True):
 
 
 def is_unread(error: KymatuiError) -> bool:
-    """Return whether a cluster was not read, and not a request about it refused."""
-    return isinstance(error, ClusterError | ConfigurationError) and not isinstance(error, UnknownNameError)
+    """Return whether a cluster, or a registry, was not read, and not a request about it refused."""
+    return not isinstance(error, RefusedError | UsageError)
 
 
 def read_each(
