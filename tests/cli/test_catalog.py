@@ -115,6 +115,23 @@ def test_a_cluster_without_kyma_is_said_with_what_can_be_done(
     assert "kymatui demo" in said.err
 
 
+@pytest.mark.parametrize(
+    ("command", "hidden", "message"),
+    [
+        (["unpause", "moduleaa"], MANIFESTS, "whether moduleaa is paused is unknown"),
+        (["unpause", "--kyma"], KYMAS, "which Kyma to edit is unknown"),
+        (["edit", "--kyma"], KYMAS, "which Kyma to edit is unknown"),
+    ],
+)
+def test_what_may_pause_a_module_unseen_is_unknown(
+    command: list[str], hidden: str, message: str, cluster: Cluster, kubeconfig: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster.refusals = {hidden: 403, f"{hidden}/{NAMESPACE}": 403}
+    assert main([*command, "--kubeconfig", kubeconfig, "--yes"]) == 1
+    told = capsys.readouterr()
+    assert (message in told.err, "you may not list" in told.err, told.out) == (True, True, "")
+
+
 def test_an_expired_token_is_said(cluster: Cluster, kubeconfig: str, capsys: pytest.CaptureFixture[str]) -> None:
     def refuse(exchange: Exchange) -> bool:
         exchange.status(401, "Unauthorized")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import threading
 from typing import Any
@@ -12,9 +13,13 @@ import yaml
 from kymatui.actions.batch import BatchJob, run_items
 from kymatui.actions.edits.object_edit import ObjectItem
 from kymatui.actions.edits.restart import RESTARTED_AT, Restart, Restarting, plan_restarts
-from kymatui.domain.kubernetes.object_meta import LABEL_SKIP
+from kymatui.cli.commands.modules.restart import RestartView, choose_object
+from kymatui.domain.kubernetes.object_meta import LABEL_SKIP, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.plans.cluster_target import ClusterTarget
 from kymatui.engine.cluster.ports import Cluster, PatchKind
+from kymatui.engine.jobs.wait import NotReadyError
+from kymatui.errors import UsageError
 from tests.engine.places import eventually
 
 pytestmark = pytest.mark.xdist_group("restarting")
@@ -99,6 +104,60 @@ def test_what_would_not_restart_is_refused(cluster: Cluster, run: Any, change: d
         assert f"refused: {REGISTRY} {reason}" in " ".join(out.split())
     finally:
         cluster.patch(REGISTRY, {"spec": {"paused": None, "replicas": 1}}, PatchKind.MERGE)
+
+
+def test_a_name_of_several_objects_names_each(cluster: Cluster, run: Any) -> None:
+    other = "elsewhere"
+    cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": other}})
+    body = cluster.get(REGISTRY)
+    assert body is not None
+    copied = {"namespace": other, "name": REGISTRY.name, "labels": body["metadata"].get("labels") or {}}
+    cluster.create({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": copied, "spec": body["spec"]})
+    roots = (REGISTRY, ObjectRef(REGISTRY.kind, other, REGISTRY.name))
+    short = f"Deployment/{REGISTRY.name}"
+    with pytest.raises(UsageError) as raised:
+        choose_object(roots, short, "docker-registry")
+    assert raised.value.hint == (
+        f"choose one: Deployment/docker-registry/{REGISTRY.name}, Deployment/{other}/{REGISTRY.name}"
+    )
+    assert choose_object(roots, f"Deployment/{other}/{REGISTRY.name}", "docker-registry") == roots[1]
+    assert choose_object(roots[:1], short, "docker-registry") == roots[0]
+    assert run("restart", "docker-registry", "--all", "--object", short)[0] == 64
+
+
+def test_a_stateful_set_that_keeps_pods_of_its_partition_is_refused(cluster: Cluster) -> None:
+    body = {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"namespace": "default", "name": "db"}}
+    template = {"metadata": {"labels": {"app": "db"}}, "spec": {"containers": [{"name": "db", "image": "db:1"}]}}
+    spec = {"replicas": 3, "serviceName": "db", "selector": {"matchLabels": {"app": "db"}}, "template": template}
+    kept = {"type": "RollingUpdate", "rollingUpdate": {"partition": 2}}
+    ref = read_ref(cluster.create({**body, "spec": {**spec, "updateStrategy": kept}}))
+    (item,) = plan_restarts(cluster, {"shop": [ref]}, 0.0)
+    assert str(item.refusal) == f"{ref} replaces only its Pods from number 2 on (rollingUpdate.partition)"
+    assert restarted_at(cluster, ref) == ""
+
+
+def test_the_error_of_some_restarts_advises_to_restart_only_these(cluster: Cluster) -> None:
+    failed = NotReadyError(f"after 3 s {REGISTRY} is not ready", ())
+    items = [
+        ObjectItem("warden", Restart(WARDEN, {}, {}, (), {}), result={}),
+        ObjectItem("docker-registry", Restart(REGISTRY, {}, {}, (), {}), result={}, error=failed),
+    ]
+    view = RestartView(ClusterTarget("prod"), argparse.Namespace(), cluster, ("restart",), is_list=True)
+    error = view.failure(items)
+    assert str(error) == f"1 of 2 workloads not restarted: docker-registry: {failed}"
+    assert error.hint == "a second run restarts the others again; name what failed with --object KIND/NAME"
+
+
+def test_a_pod_that_is_left_is_no_restart(cluster: Cluster, run: Any) -> None:
+    (name,) = pods(cluster, WARDEN)
+    ref = ObjectRef(PODS, NAMESPACE, name)
+    cluster.patch(ref, {"metadata": {"finalizers": ["example.org/hold"]}}, PatchKind.MERGE)
+    try:
+        status, out, err = run("restart", "warden", "--object", f"Pod/{name}", "--yes", "--timeout", "2")
+        assert (status, out) == (1, "")
+        assert f"after 2 s {ref} is not deleted yet" in err
+    finally:
+        cluster.patch(ref, {"metadata": {"finalizers": None}}, PatchKind.MERGE)
 
 
 def test_a_module_without_manager_and_a_name_of_no_module_are_errors(run: Any) -> None:

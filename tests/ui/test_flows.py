@@ -11,9 +11,10 @@ from msgspec.structs import replace
 from textual.widgets import TextArea
 
 from kymatui.cli.main import main
+from kymatui.domain.kubernetes.object_meta import LABEL_SKIP
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.plans.jobs import JobState
-from kymatui.engine.cluster.ports import Cluster
+from kymatui.engine.cluster.ports import Cluster, PatchKind
 from kymatui.engine.deletion.deletion_state import ModuleCRHandling, NextStep
 from kymatui.sessions.cluster.catalog_session import open_session
 from kymatui.sessions.cluster.cluster_access import open_cluster
@@ -374,6 +375,26 @@ async def test_the_manager_and_the_pod_of_a_line_are_restarted(options: SessionO
         await person.types("restart cap-operator")
         await person.until(lambda: bool(app.problems))
         assert "cap-operator: no manager" in app.problems[0]
+
+
+async def test_the_kyma_is_unpaused_by_its_name(options: SessionOptions, cluster: Cluster) -> None:
+    kyma = ObjectRef(GroupVersionKind("operator.kyma-project.io", "v1beta2", "Kyma"), "kyma-system", "default")
+    cluster.patch(kyma, {"metadata": {"labels": {LABEL_SKIP: "true"}}}, PatchKind.MERGE)
+    app = KymatuiApp(lambda: open_session(options))
+    async with app.run_test(size=SIZE) as pilot:
+        person = Person(pilot)
+        await person.at("keda")
+        await person.types("unpause kyma")
+        await person.sees(PlanScreen)
+        assert "unpause Kyma kyma-system/default" in drawn(app)
+        await person.accepts()
+        assert await person.ended(1) == "done: Kyma kyma-system/default unpaused"
+        await person.types("unpause kyma")
+        await person.until(lambda: bool(app.problems))
+        assert "the Kyma: not paused" in app.problems[0]
+    body = cluster.get(kyma)
+    assert body is not None
+    assert LABEL_SKIP not in (body["metadata"].get("labels") or {})
 
 
 async def test_what_the_reason_advises_is_the_first_action(options: SessionOptions, cluster: Cluster) -> None:

@@ -19,7 +19,7 @@ from kymatui.domain.objects.description import find_owners
 from kymatui.domain.rights import role_hint
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.engine.jobs.run import Progress, Run, begin
-from kymatui.engine.jobs.wait import wait_ready, wait_until_deleted
+from kymatui.engine.jobs.wait import NotReadyError, wait_ready, wait_until_deleted
 from kymatui.errors import CancelledError, ForbiddenError, KymatuiError, NotFoundError, RefusedError
 
 RESTARTED_AT: Final = "kubectl.kubernetes.io/restartedAt"
@@ -101,6 +101,10 @@ def _plan(cluster: Cluster, ref: ObjectRef, now: float) -> Restart:
         raise RefusedError(f"{ref} is paused: nothing is restarted before its rollout is resumed", unchanged=True)
     if spec.child("updateStrategy").text("type") == "OnDelete":
         raise RefusedError(f"{ref} replaces a Pod only when it is deleted (OnDelete)", unchanged=True)
+    if partition := spec.child("updateStrategy").child("rollingUpdate").integer("partition"):
+        why = f"replaces only its Pods from number {partition} on (rollingUpdate.partition)"
+        hint = "`kymatui restart MODULE --object Pod/NAME` replaces one of them"
+        raise RefusedError(f"{ref} {why}", hint=hint, unchanged=True)
     is_daemon_set = ref.kind.kind == "DaemonSet"
     pods = status.integer("desiredNumberScheduled") if is_daemon_set else spec.integer("replicas", 1)
     if not pods:
@@ -174,6 +178,10 @@ def _wait(run: Run, restart: ObjectEdit, deadline: float) -> None:
     awaited = restart.ref
     if isinstance(restart, Restart) and restart.controller is not None and restart.before is not None:
         uids = {restart.ref: str(restart.before["metadata"]["uid"])}
-        wait_until_deleted(run, [restart.ref], deadline - run.clock.now(), lambda live: "", uids)
+        seconds = max(deadline - run.clock.now(), 0.0)
+        if wait_until_deleted(run, [restart.ref], seconds, lambda live: "", uids):
+            raise NotReadyError(
+                f"after {seconds:.0f} s {restart.ref} is not deleted yet", (), hint="see its finalizers"
+            )
         awaited = restart.controller
     wait_ready(run, [awaited], max(deadline - run.clock.now(), 0.0))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec.structs import replace
@@ -23,8 +23,11 @@ from kymatui.actions.session import Session
 from kymatui.domain.catalog.rows import Catalog, ModuleRow
 from kymatui.domain.kubernetes.object_meta import LABEL_SKIP
 from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kyma_edit.module_edit import require_kyma
+from kymatui.domain.rights import role_hint
+from kymatui.domain.snapshot.missing_lists import RowFact
 from kymatui.engine.cluster.ports import Cluster
-from kymatui.errors import NotFoundError
+from kymatui.errors import ForbiddenError, KymatuiError
 
 
 class Unpausing(ObjectEditing):
@@ -40,19 +43,40 @@ class Unpausing(ObjectEditing):
             return replace(item, result=apply_edit(_cluster_of(self._session, edit.ref), edit, job.cancel))
 
 
-def plan_unpause(session: Session, row: ModuleRow) -> list[ObjectItem]:
-    """Return an edit for each object that pauses a module; () where nothing does."""
+def pausing_objects(row: ModuleRow) -> tuple[ObjectRef, ...]:
+    """Return what can pause a module: its Manifest, its manager and the workloads of its installation."""
     workloads = restartable(ref for ref in (row.manager, *row.workloads) if ref is not None)
-    refs = dict.fromkeys((*([row.manifest] if row.manifest is not None else []), *workloads))
-    return [item for ref in refs for item in _plan(session, row.name, ref)]
+    return tuple(dict.fromkeys((*([row.manifest] if row.manifest is not None else []), *workloads)))
+
+
+def plan_unpause(session: Session, rows: Iterable[ModuleRow]) -> list[ObjectItem]:
+    """Return an edit for each object that pauses modules, once; none for a module that runs.
+
+    A module of which it is unknown, or whose objects the user may not read, is refused.
+    """
+    items = dict[ObjectRef | str, ObjectItem]()
+    for row in rows:
+        try:
+            edits: dict[ObjectRef | str, ObjectItem] = {
+                ref: item for ref in pausing_objects(row) for item in _plan(session, row.name, ref)
+            }
+            unknown = row.unknown.get(RowFact.MANIFEST) or row.unknown.get(RowFact.STATE)
+            if not edits and unknown is not None:
+                error = KymatuiError(f"whether {row.name} is paused is unknown: {unknown.reason}")
+                edits = {row.name: ObjectItem(row.name, refusal=error)}
+            items |= {key: item for key, item in edits.items() if key not in items}
+        except ForbiddenError as error:
+            refusal = ForbiddenError(str(error), hint=role_hint("unpause", row.name), status=403)
+            items[row.name] = ObjectItem(row.name, refusal=refusal)
+    return list(items.values())
 
 
 def plan_unpause_kyma(session: Session, catalog: Catalog) -> list[ObjectItem]:
-    """Return the edit of the Kyma that lifecycle-manager reads. Raise NotFoundError without a Kyma."""
-    if catalog.kyma is None:
-        raise NotFoundError(f"{catalog.cluster} has no Kyma", hint="`kymatui catalog`", status=404)
-    ref = catalog.kyma.ref if session.kyma is None else ObjectRef(catalog.kyma.ref.kind, *session.kyma)
-    return list(_plan(session, "the Kyma", ref))
+    """Return the edit of the Kyma that lifecycle-manager reads; errors as in `require_kyma`."""
+    ref = require_kyma(catalog)
+    if session.kyma is not None:
+        ref = ObjectRef(ref.kind, *session.kyma)
+    return list(_plan(session, ref.name, ref))
 
 
 def require_unpause_right(session: Session, ref: ObjectRef, hint: str = "") -> None:

@@ -64,8 +64,11 @@ class BatchView(Generic[Plan, Result]):
     """Whether the result of a single item that is not complete is printed."""
     lists_refused = False
     """Whether the document of several has refused items in its list, too."""
+    noun = "module"
     undone = "not done"
     """What became of failed items: "not installed"."""
+    again = CONTINUE
+    """The hint where some items are not done."""
 
     def __init__(self, target: ClusterTarget, args: argparse.Namespace, cluster: str, *, is_list: bool) -> None:
         self._target, self.args, self.cluster, self.is_list = target, args, cluster, is_list
@@ -194,6 +197,6 @@ class BatchView(Generic[Plan, Result]):
         trouble = self._all_trouble(failed)
         if all(isinstance(item.error, RefusedError) for item in failed) and all(item.result is None for item in items):
             return RefusedError(trouble, unchanged=True)
-        count = format_count(len(items), "module")
-        hint = CONTINUE if any(item.refusal is None for item in failed) else ""
+        count = format_count(len(items), self.noun)
+        hint = self.again if any(item.refusal is None for item in failed) else ""
         return PartlyDoneError(f"{len(failed)} of {count} {self.undone}: {trouble}", hint=hint)

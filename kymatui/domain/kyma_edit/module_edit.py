@@ -38,6 +38,7 @@ from kymatui.domain.snapshot.missing_lists import RowFact, UnknownFact, explain_
 from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, ReadCache, Snapshot
 from kymatui.domain.versions.messages import refusal_words
 from kymatui.domain.versions.refusals import HeldBack
+from kymatui.errors import KymatuiError, NotFoundError, RefusedError
 
 Json = dict[str, Any]
 ModuleEntry = Mapping[str, Any]
@@ -328,6 +329,19 @@ def elsewhere_refusal(catalog: Catalog, *command: str) -> str:
     words = f"the modules of {catalog.kyma.ref} run in another cluster, and {catalog.kyma.keeper.value} takes them from"
     run = shell_command("kymatui", *command, "--remote", catalog.kyma.ref.name)
     return f"{words} the Kyma there; run `{run}`, or use that cluster's context"
+
+
+def require_kyma(catalog: Catalog) -> ObjectRef:
+    """Return the Kyma to edit. Raise NotFoundError if there is none, RefusedError if there are several.
+
+    Raise KymatuiError if it is unknown, because Kymas are not listed.
+    """
+    if catalog.kyma is None:
+        why = explain_no_kyma(catalog)
+        raise KymatuiError(why) if catalog.kyma_unknown is not None else NotFoundError(why, status=404)
+    if catalog.choice_refusal:
+        raise RefusedError(catalog.choice_refusal, hint="use --remote RUNTIME")
+    return catalog.kyma.ref
 
 
 def explain_no_kyma(catalog: Catalog) -> str:

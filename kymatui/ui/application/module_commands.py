@@ -90,7 +90,12 @@ def _commands(app: FlowApp) -> Iterator[ScreenCommand]:
         writes=True,
     )
     yield _of_several(app, "restart", "restart the managers of modules", restart_managers)
-    yield _of_several(app, "unpause", "continue modules that are paused or scaled to zero", unpause)
+    yield ScreenCommand(
+        f"unpause NAME…|{KYMA}",
+        "continue modules that are paused or scaled to zero, or the Kyma",
+        partial(_unpause, app),
+        arguments=lambda: [*_names(app), KYMA],
+    )
     yield ScreenCommand(
         "restore [NAME|FILE]",
         "restore deleted objects from a backup",
@@ -211,6 +216,13 @@ def _upgrade(app: FlowApp, words: Sequence[str]) -> None:
         app.jobs.run_flow(upgrade(app, names))
     else:
         _no_module(app, words, "upgrade NAME…|all")
+
+
+def _unpause(app: FlowApp, words: Sequence[str]) -> None:
+    if list(words) == [KYMA]:
+        app.jobs.run_flow(unpause(app, words))
+    else:
+        _several(app, unpause, f"unpause NAME…|{KYMA}", words)
 
 
 def _edit(app: FlowApp, words: Sequence[str]) -> None:

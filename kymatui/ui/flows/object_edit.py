@@ -23,6 +23,7 @@ from kymatui.adapters.files.object_editor import edit_in_editor
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.kyma_edit.module_edit import require_kyma
 from kymatui.domain.plans.jobs import KYMA_KEY, module_key
 from kymatui.domain.plans.plan_preview import PlannedChange, Preview, PreviewLine, git_consents
 from kymatui.domain.snapshot.missing_lists import RowFact
@@ -87,9 +88,10 @@ def _module_crs(app: FlowApp, module: str) -> list[ObjectRef]:
 
 def _kymas(app: FlowApp) -> list[ObjectRef]:
     refs = [read_ref(raw) for raw in app.view.kymas]
-    if not refs:
-        raise NotFoundError("this cluster has no Kyma", status=404)
-    return refs
+    if refs:
+        return refs
+    assert app.catalog is not None, "a command waits for the catalog"
+    return [require_kyma(app.catalog)]
 
 
 async def _chosen(app: FlowApp, refs: Sequence[ObjectRef]) -> ObjectRef | None:

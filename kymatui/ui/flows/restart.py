@@ -10,13 +10,19 @@ from typing import Final
 from kymatui.actions.batch import Verb
 from kymatui.actions.edits.object_edit import Object, ObjectEdit, ObjectItem
 from kymatui.actions.edits.restart import Restart, Restarting, plan_restarts, require_restart_right, restartable
-from kymatui.actions.edits.unpause import Unpausing, plan_unpause, require_unpause_right
+from kymatui.actions.edits.unpause import (
+    Unpausing,
+    pausing_objects,
+    plan_unpause,
+    plan_unpause_kyma,
+    require_unpause_right,
+)
 from kymatui.actions.jobs import JobReport, JobSpec
 from kymatui.domain.gitops import joined_changes
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import name_or_count, with_subject
 from kymatui.domain.logs.log_sources import log_roots
-from kymatui.domain.plans.jobs import module_key
+from kymatui.domain.plans.jobs import KYMA_KEY, module_key
 from kymatui.domain.plans.plan_preview import PlannedChange, Preview, PreviewLine, git_consents
 from kymatui.domain.rights import role_hint
 from kymatui.engine.jobs.run import Progress
@@ -25,7 +31,7 @@ from kymatui.ui.dialogs.plan_dialog import PlanScreen
 from kymatui.ui.flows.batch_job import run_batch_job, with_durations
 from kymatui.ui.flows.flow_app import FlowApp
 from kymatui.ui.flows.job_controller import JobRestart
-from kymatui.ui.flows.object_edit import outdated_edit
+from kymatui.ui.flows.object_edit import KYMA, outdated_edit
 from kymatui.ui.presenters.plans.install_preview import changed_fields
 
 _STEP = "restart and wait for the new Pods"
@@ -120,7 +126,11 @@ async def run_object_plan(
         done = partial(_done, f"{word.removesuffix('e')}ed")
         return run_batch_job(pending, verb(report.progress), report, done, lambda _: step)
 
-    app.jobs.start(JobSpec(title, run, ", ".join(names), frozenset(map(module_key, names)), (step,)), again)
+    app.jobs.start(JobSpec(title, run, ", ".join(names), frozenset(map(_job_key, pending)), (step,)), again)
+
+
+def _job_key(item: ObjectItem) -> str:
+    return KYMA_KEY if item.required_plan.ref.kind.kind == "Kyma" else module_key(item.name)
 
 
 def _done(word: str, item: ObjectItem) -> str:
@@ -134,17 +144,24 @@ def _line(item: ObjectItem, note: str) -> PreviewLine:
 
 
 async def unpause(app: FlowApp, names: Sequence[str]) -> None:
-    """Run the flow from the plan to the job for what pauses modules."""
+    """Run the flow from the plan to the job for what pauses modules; of `KYMA` alone, for the Kyma's label."""
     session, catalog = app.writing_session, app.catalog
+    assert catalog is not None, "a command waits for the catalog"
+    is_kyma = list(names) == [KYMA]
+    rows = [row for name in names if (row := catalog.row(name)) is not None]
 
     def plan() -> list[ObjectItem]:
-        rows = [row for name in names if catalog is not None and (row := catalog.row(name)) is not None]
-        items = [item for row in rows for item in plan_unpause(session, row)]
+        items = plan_unpause_kyma(session, catalog) if is_kyma else plan_unpause(session, rows)
         for item in items:
-            require_unpause_right(session, item.required_plan.ref, role_hint("unpause", item.name))
+            if item.is_pending:
+                hint = role_hint("unpause", "--kyma" if is_kyma else item.name)
+                require_unpause_right(session, item.required_plan.ref, hint)
         return items
 
     items = await app.jobs.in_thread(plan)
-    left_out = [with_subject(name, "not paused") for name in names if name not in {item.name for item in items}]
+    planned = {item.name for item in items} | {item.plan.ref for item in items if item.plan is not None}
+    idle = ["the Kyma"] if is_kyma and not items else []
+    idle += [row.name for row in rows if not planned.intersection((row.name, *pausing_objects(row)))]
+    left_out = [with_subject(name, "not paused") for name in idle]
     again = partial(unpause, app, names)
     await run_object_plan(app, items, "unpause", lambda _: Unpausing(session), again, left_out=left_out)

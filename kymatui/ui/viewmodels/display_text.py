@@ -62,14 +62,20 @@ def as_screen_commands(text: str) -> str:
 
 
 def screen_command(command: str, module: str) -> str:
-    """Return the screen's line for a printed `kymatui …` about a module, "" for a command of another program."""
+    """Return the screen's line for a printed `kymatui …` about a module.
+
+    Return "" for another program, and for options that a line does not have, such as the source of an installation.
+    """
     words = shlex.split(command)
     if words[:1] != ["kymatui"]:
         return ""
     _, verb, *rest = words
     names = list(takewhile(lambda word: not word.startswith("-"), rest))
-    if verb == "finalizers":  # the stepper lists and removes them
-        return f"delete {module}"
+    options = {word for word in rest if word.startswith("-")} - {"--remote", "--kyma"}
+    if verb == "finalizers" or (verb == "delete" and options <= {"--cascade", "-n"}):
+        return f"delete {module}"  # its stepper lists what blocks it, and removes it
+    if options:
+        return ""
     if verb == "label" and names:
         name, _, value = names[0].partition("=")
         return f"label {name} {'on' if value == 'true' else 'off'}"

@@ -30,9 +30,10 @@ from kymatui.domain.catalog.rows import ModuleRow
 from kymatui.domain.gitops import git_changes
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kyma_edit.module_edit import require_kyma
 from kymatui.domain.rights import role_hint
 from kymatui.engine.cluster.ports import Cluster
-from kymatui.errors import NotFoundError, RefusedError, UnknownNameError, UsageError, did_you_mean, nearest_names
+from kymatui.errors import NotFoundError, UnknownNameError, UsageError, did_you_mean, nearest_names
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -88,11 +89,7 @@ class _Edit:
     def _ref(self) -> ObjectRef:
         catalog = self._place.catalog
         if self._args.kyma:
-            if catalog.kyma is None:
-                raise NotFoundError(f"{self._place.session.name} has no Kyma", hint="`kymatui catalog`", status=404)
-            if refusal := catalog.choice_refusal:
-                raise RefusedError(refusal, hint="use --remote RUNTIME")
-            return catalog.kyma.ref
+            return require_kyma(catalog)
         return self._module_cr(self._place.require_row(catalog, self._args.name, *self._command))
 
     def _module_cr(self, row: ModuleRow) -> ObjectRef:

@@ -36,7 +36,7 @@ from kymatui.domain.logs.log_sources import log_roots
 from kymatui.domain.rights import role_hint
 from kymatui.domain.snapshot.object_index import index_objects
 from kymatui.domain.snapshot.snapshots import ReadCache
-from kymatui.errors import UnknownNameError
+from kymatui.errors import UnknownNameError, UsageError
 
 if TYPE_CHECKING:
     from kymatui.actions.edits.object_edit import ObjectItem
@@ -52,11 +52,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     names = tuple(dict.fromkeys(args.names))
+    if args.all and args.object:
+        raise UsageError("give --all or --object, not both", hint="--object restarts one workload or Pod")
     with open_context(args, once=True) as context:
         require_known(context.session, names, None)
         items = plan_restarts(context.cluster, _workloads(context, names), time.time())
         verb = Restarting(context.cluster, args.timeout if args.wait else 0.0, ProgressPrinter())
-        view = _RestartView(context.target, args, context.cluster, ("restart", *names), is_list=len(items) > 1)
+        view = RestartView(context.target, args, context.cluster, ("restart", *names), is_list=len(items) > 1)
         return run_in_session(items, verb, view, context.session)
 
 
@@ -71,7 +73,7 @@ def _workloads(context: CommandContext, names: Sequence[str]) -> dict[str, tuple
     locations = index_objects(session.snapshot(), ReadCache())
     roots = {name: log_roots(row, locations, all_objects=has_all) for name, row in rows.items()}
     if args.object:
-        return {name: (_chosen(refs, args.object, name),) for name, refs in roots.items()}
+        return {name: (choose_object(refs, args.object, name),) for name, refs in roots.items()}
     workloads = {name: restartable(refs) for name, refs in roots.items()}
     for name, row in rows.items():
         if not workloads[name]:
@@ -81,18 +83,30 @@ def _workloads(context: CommandContext, names: Sequence[str]) -> dict[str, tuple
     return workloads
 
 
-def _chosen(refs: Iterable[ObjectRef], name: str, module: str) -> ObjectRef:
-    by_name = {f"{ref.kind.kind}/{ref.name}": ref for ref in refs if can_restart(ref)}
-    if name not in by_name:
-        hint = f"valid: {', '.join(by_name) or 'none'}"
-        raise UnknownNameError.near("workload or Pod", name, by_name, where=f"of {module}", hint=hint)
-    return by_name[name]
+def choose_object(refs: Iterable[ObjectRef], name: str, module: str) -> ObjectRef:
+    """Return the workload or Pod of a module that `KIND/NAME`, or `KIND/NAMESPACE/NAME`, is.
+
+    Raise UnknownNameError for none, UsageError for several.
+    """
+    choices = {f"{ref.kind.kind}/{ref.path}": ref for ref in refs if can_restart(ref)}
+    names = {path: f"{ref.kind.kind}/{ref.name}" for path, ref in choices.items()}
+    paths = [path for path in choices if name in (path, names[path])]
+    if not paths:
+        valid = dict.fromkeys(names.values())
+        hint = f"valid: {', '.join(valid) or 'none'}"
+        raise UnknownNameError.near("workload or Pod", name, valid, where=f"of {module}", hint=hint)
+    if len(paths) > 1:
+        raise UsageError(f'{module} has several "{name}"', hint=f"choose one: {', '.join(paths)}")
+    return choices[paths[0]]
 
 
-class _RestartView(ObjectEditView):
+class RestartView(ObjectEditView):
     """Restarts in words and as documents."""
 
     heads = ("MODULE", "WORKLOAD", "PODS")
+    noun = "workload"
+    undone = "not restarted"
+    again = "a second run restarts the others again; name what failed with --object KIND/NAME"
 
     def summary(self, items: Sequence[ObjectItem]) -> str:
         return f"{format_count(len([item for item in items if item.is_pending]), 'workload')} to restart"

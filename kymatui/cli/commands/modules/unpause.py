@@ -40,8 +40,7 @@ def run(args: argparse.Namespace) -> int:
         session, catalog = context.session, context.catalog
         require_known(session, names, None)
         rows = [context.require_row(catalog, name, "unpause", name) for name in names]
-        items = [item for row in rows for item in plan_unpause(session, row)]
-        items = plan_unpause_kyma(session, catalog) if args.kyma else items
+        items = plan_unpause_kyma(session, catalog) if args.kyma else plan_unpause(session, rows)
         if not items and args.output in ("table", "md"):
             print_line("no changes: nothing is paused")
             return 0
