@@ -34,8 +34,9 @@ def cluster() -> Cluster:
         folder, _, name = exchange.path.rpartition("/")
         if not folder.endswith("/leases"):
             return False
-        lease = cluster.collections[LEASES].objects.get((folder.split("/")[-2], name))
-        if refusal := cluster.refusals.get(LEASES):
+        namespace = folder.split("/")[-2]
+        lease = cluster.collections[LEASES].objects.get((namespace, name))
+        if refusal := cluster.refusals.get(LEASES) or cluster.refusals.get(f"{LEASES}/{namespace}"):
             exchange.status(refusal, "Forbidden")
         elif lease is None:
             exchange.status(404, "NotFound")
@@ -162,4 +163,8 @@ def test_the_lease_is_looked_for_beside_the_kymas_of_each_namespace(cluster: Clu
     lease = read_keeper(client, KLM, lease_namespaces(["other", NAMESPACE, NAMESPACE]))
     assert lease is not None
     assert lease.works
+    cluster.refusals = {f"{LEASES}/other": 403}
+    unknown = read_keeper(client, KLM, ("other", NAMESPACE))
+    assert unknown is not None
+    assert unknown.unread, "the Lease that may not be read may be the one that is held"
     assert lease_namespaces(["a", "b", "b", *"cdefgh"]) == ("b", "a", "c", "d", "e")

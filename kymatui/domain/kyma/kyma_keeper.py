@@ -94,8 +94,8 @@ class KeeperLease(Struct, frozen=True):
 
     def is_renewed_since(self, before: KeeperLease) -> bool:
         """Return whether its holder has renewed it after an earlier reading."""
-        is_same = (self.keeper, self.holder) == (before.keeper, before.holder)
-        return is_same and bool(self.holder) and None is not before.renewed != self.renewed is not None
+        is_held = bool(self.holder) and (self.keeper, self.holder) == (before.keeper, before.holder)
+        return is_held and None not in (before.renewed, self.renewed) and before.renewed != self.renewed
 
 
 def read_lease(

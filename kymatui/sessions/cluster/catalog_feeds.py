@@ -475,8 +475,14 @@ def read_keeper(client: Client, keepers: Iterable[Actor], namespaces: Collection
 
     A server that hangs is given up after 2 s.
     """
-    leases = [lease for keeper in sorted(keepers) for lease in _leases(client, keeper, sorted(namespaces))]
+    leases = [lease for keeper in sorted(keepers) if (lease := _lease_of(client, keeper, namespaces)) is not None]
     return min(leases, key=lambda lease: (not lease.works, bool(lease.unread)), default=None)
+
+
+def _lease_of(client: Client, keeper: Actor, namespaces: Collection[str]) -> KeeperLease | None:
+    """Return the Lease that works, else one that is unread: it may be the one that counts."""
+    leases = _leases(client, keeper, sorted(namespaces))
+    return min(leases, key=lambda lease: (not lease.works, not lease.unread), default=None)
 
 
 def _leases(client: Client, keeper: Actor, namespaces: Collection[str]) -> Iterator[KeeperLease]:
