@@ -26,7 +26,7 @@ from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.cli.main import main
 from kymatui.domain.kubernetes.object_meta import field_managers, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
-from kymatui.domain.kyma.kyma_keeper import ELECTION
+from kymatui.domain.kyma.kyma_keeper import CLOCKS_DIFFER, ELECTION
 from kymatui.domain.plans.cluster_target import ClusterName
 from kymatui.domain.plans.jobs import JobPurpose
 from kymatui.engine.bundles import yaml_objects
@@ -91,18 +91,26 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 def lease(control: KubeCluster) -> Iterator[ObjectRef]:
     """lifecycle-manager's Lease; it is renewed afterwards."""
     ref = ObjectRef(GroupVersionKind("coordination.k8s.io", "v1", "Lease"), "kcp-system", ELECTION)
+    before = control.get(ref)
+    assert before is not None
     yield ref
-    control.patch(ref, {"spec": {"renewTime": micro_timestamp(time.time())}}, PatchKind.MERGE)
+    seconds = before["spec"]["leaseDurationSeconds"]
+    renewed = {"renewTime": micro_timestamp(time.time()), "leaseDurationSeconds": seconds}
+    control.patch(ref, {"spec": renewed}, PatchKind.MERGE)
 
 
 @pytest.mark.usefixtures("patient")
 def test_a_lifecycle_manager_that_has_ended_is_not_said_to_act(
     capsys: pytest.CaptureFixture[str], control: KubeCluster, lease: ObjectRef
 ) -> None:
-    """The sandbox renews the Lease once a minute: it is made old before each command."""
+    """The sandbox renews the Lease once a minute: it is made old before each command.
+
+    Not older than needed: what was written later would show that it runs.
+    """
 
     def read(*words: str) -> tuple[str, str]:
-        control.patch(lease, {"spec": {"renewTime": "2026-01-01T00:00:00.000000Z"}}, PatchKind.MERGE)
+        stale = {"renewTime": micro_timestamp(time.time() - CLOCKS_DIFFER - 4), "leaseDurationSeconds": 1}
+        control.patch(lease, {"spec": stale}, PatchKind.MERGE)
         return run(capsys, *words)[1:]
 
     def awaited(module: str) -> dict[str, Any]:
@@ -113,7 +121,7 @@ def test_a_lifecycle_manager_that_has_ended_is_not_said_to_act(
     eventually(lambda: awaited("nats")["actor"] == "the cluster's administrator")
     assert awaited("nats")["reason"].endswith("; lifecycle-manager is not running")
     for words in ("catalog --remote skr", "catalog", "fleet", "waits", "policy keda Ignore --remote skr --dry-run"):
-        assert ended in "".join(read(*words.split())), words
+        eventually(lambda words=words: ended in "".join(read(*words.split())), words)  # type: ignore[misc]
     waits = json.loads(read("waits", "-o", "json")[0])["waits"]
     assert "lifecycle-manager" not in {wait["actor"] for wait in waits}
     findings = json.loads(read("audit", "--remote", "skr", "-o", "json")[0])["findings"]
