@@ -11,6 +11,7 @@ import pytest
 from kymatui.adapters.oci.docker_credentials import RegistryCredentials
 from kymatui.adapters.oci.image_manifest import IMAGE_MANIFEST
 from kymatui.adapters.oci.registry import Registry
+from kymatui.adapters.oci.requester import retry_after
 from kymatui.errors import CancelledError, RegistryError
 from kymatui.sandbox.registry.registry_access import RegistryAccess, RegistryUser, Scheme
 from kymatui.sandbox.registry.registry_server import RegistryFault, RegistryFaultKind
@@ -111,6 +112,16 @@ def test_the_server_says_how_long_to_wait_within_reason(filled: Served) -> None:
     client._requester._pause = pauses.append
     client.tags(f"{filled.registry.address}/a")
     assert pauses == [7, 20]
+
+
+@pytest.mark.parametrize("text", ["", "yesterday", "Thu, 01 Jan 99999999999999999999 00:01:00 GMT"])
+def test_a_pause_that_is_none_is_the_clients_own(text: str) -> None:
+    assert 0.0 < retry_after(text, 0) <= 1.0
+
+
+@pytest.mark.parametrize("text", ["Thu, 01 Jan 1970 00:01:00 GMT", "Thu, 01 Jan 1970 00:01:00 -0000"])
+def test_a_pause_until_a_date_that_has_passed_is_none(text: str) -> None:
+    assert retry_after(text, 0) == 0.0
 
 
 @pytest.mark.parametrize("status", [400, 403, 404])

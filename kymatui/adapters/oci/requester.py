@@ -277,7 +277,7 @@ def _told_pause(header: str) -> float | None:
         return float(text)
     try:
         moment = parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     if moment.tzinfo is None:  # "-0000", which is UTC
         moment = moment.replace(tzinfo=UTC)
