@@ -220,7 +220,7 @@ def _upgrade(app: FlowApp, words: Sequence[str]) -> None:
 
 def _unpause(app: FlowApp, words: Sequence[str]) -> None:
     if list(words) == [KYMA]:
-        app.jobs.run_flow(unpause(app, words))
+        app.jobs.run_flow(unpause(app, ()))
     else:
         _several(app, unpause, f"unpause NAME…|{KYMA}", words)
 

@@ -31,7 +31,7 @@ from kymatui.ui.dialogs.plan_dialog import PlanScreen
 from kymatui.ui.flows.batch_job import run_batch_job, with_durations
 from kymatui.ui.flows.flow_app import FlowApp
 from kymatui.ui.flows.job_controller import JobRestart
-from kymatui.ui.flows.object_edit import KYMA, outdated_edit
+from kymatui.ui.flows.object_edit import outdated_edit
 from kymatui.ui.presenters.plans.install_preview import changed_fields
 
 _STEP = "restart and wait for the new Pods"
@@ -144,10 +144,10 @@ def _line(item: ObjectItem, note: str) -> PreviewLine:
 
 
 async def unpause(app: FlowApp, names: Sequence[str]) -> None:
-    """Run the flow from the plan to the job for what pauses modules; of `KYMA` alone, for the Kyma's label."""
+    """Run the flow from the plan to the job for what pauses modules, or with none of the Kyma."""
     session, catalog = app.writing_session, app.catalog
     assert catalog is not None, "a command waits for the catalog"
-    is_kyma = list(names) == [KYMA]
+    is_kyma = not names
     rows = [row for name in names if (row := catalog.row(name)) is not None]
 
     def plan() -> list[ObjectItem]:
