@@ -11,7 +11,7 @@ from tests.sandboxes.starting import told_sandbox
 
 pytestmark = pytest.mark.xdist_group("architecture")  # parsing the package costs more than looking at it
 
-CEILINGS = {"files that `catalog` enters": 95, "lines without libraries and sandbox": 115_360}
+CEILINGS = {"files that `catalog` enters": 95, "lines without libraries and sandbox": 115_345}
 """Measures that miss their aim, with what they are; a number only falls, and the entry goes with the aim.
 
 Threads that retry or not enter a file or two more or less.

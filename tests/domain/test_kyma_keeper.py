@@ -197,10 +197,10 @@ def test_a_deployment_that_is_left_beside_a_control_planes_kyma_says_nothing(is_
     raw = kyma()
     annotations = {ANNOTATION_OWNED_BY: "kcp-system/default"} if is_owned else {}
     kept_kyma = kept({**raw, "metadata": {**raw["metadata"], "annotations": annotations}}, "lifecycle-manager")
-    seen = snapshot(kymas=[kept_kyma], workloads=[running("klm-controller-manager", 0)])
-    summary = build_catalog(seen, NOW).kyma
+    cluster = snapshot(kymas=[kept_kyma], workloads=[running("klm-controller-manager", 0)])
+    summary = build_catalog(cluster, NOW).kyma
     assert summary is not None
-    assert bool(summary.stopped) is bool(detect_management(seen).stopped) is not is_owned
+    assert bool(summary.stopped) is bool(detect_management(cluster).stopped) is not is_owned
 
 
 def test_an_audit_reports_that_the_lease_was_not_read() -> None:

@@ -232,9 +232,8 @@ def check_kyma(case: AuditInput) -> Iterator[AuditFinding]:
             actor = Actor.YOU if kyma.skipped else Actor.KLM
             yield AuditFinding(UNTRUE, words, "", name, "status.state", kyma.state, actor=actor)
     lease = case.snapshot.keeper_lease
-    if lease is not None and lease.unread:
-        words = f"it is unknown whether {lease.keeper} runs: {lease.unread}"
-        yield AuditFinding(UNREAD, words, "", "Lease", actor=Actor.CLUSTER)
+    if lease is not None and lease.doubt:
+        yield AuditFinding(UNREAD, lease.doubt, "", "Lease", actor=Actor.CLUSTER)
     yield from unread_findings(case.snapshot.feeds)
 
 

@@ -203,8 +203,8 @@ def _kyma(world: ClusterIndex, rows: Sequence[ModuleRow]) -> Iterator[Problem]:
         message = f"the cluster has {count} Kymas; the rows are about {kyma.meta.namespace}/{kyma.meta.name}"
         yield Problem(Severity.INFO, message, Actor.NOBODY, "", kyma.ref)
     lease = world.snapshot.keeper_lease
-    if lease is not None and lease.unread:
-        yield Problem(Severity.INFO, f"it is unknown whether {lease.keeper} runs: {lease.unread}", Actor.CLUSTER)
+    if lease is not None and lease.doubt:
+        yield Problem(Severity.INFO, lease.doubt, Actor.CLUSTER)
     if world.stopped:
         message = f"{world.stopped}; changes of {name} have no effect until it runs"
         yield Problem(Severity.ERROR, message, Actor.CLUSTER, "", kyma.ref)

@@ -29,7 +29,7 @@ _NAME: Final = deferred(r"(?<![\w./-])lifecycle-manager(?![\w./-]*\w)")
 """The name as a word, and no part of the name of an object."""
 NOT_RUNNING: Final = f"{Actor.KLM} is not running"
 CLOCKS_DIFFER: Final = 60.0  # seconds that the clocks of two machines may differ
-_RECENT: Final = 600.0  # seconds; a Kyma's status is written every five minutes
+RECENT_WRITE: Final = 600.0  # seconds; a Kyma's status is written every five minutes
 
 
 class _Statement(Protocol):
@@ -85,6 +85,11 @@ class KeeperLease(Struct, frozen=True):
         return self.evidence if self.works else f"not running: {self.evidence}"
 
     @property
+    def doubt(self) -> str:
+        """Return that it is unknown whether the keeper runs, and why; "" where it is known."""
+        return f"it is unknown whether {self.keeper} runs: {self.unread}" if self.unread else ""
+
+    @property
     def evidence(self) -> str:
         """Return what the Lease says."""
         if not self.holder:
@@ -95,7 +100,7 @@ class KeeperLease(Struct, frozen=True):
     def is_renewed_since(self, before: KeeperLease) -> bool:
         """Return whether its holder has renewed it after an earlier reading."""
         is_held = bool(self.holder) and (self.keeper, self.holder) == (before.keeper, before.holder)
-        return is_held and None not in (before.renewed, self.renewed) and before.renewed != self.renewed
+        return is_held and (self.renewed or 0.0) > (before.renewed or 0.0)
 
 
 def read_lease(
@@ -121,7 +126,7 @@ def write_since(lease: KeeperLease, objects: Iterable[Mapping[str, Any]], now: f
 
     Without a Lease, what it wrote in the last ten minutes counts. `now` is in seconds of the Unix clock.
     """
-    since = now - _RECENT if lease.renewed is None else lease.renewed + CLOCKS_DIFFER
+    since = now - RECENT_WRITE if lease.renewed is None else lease.renewed + CLOCKS_DIFFER
     for raw in objects:
         for manager, at in last_writes(raw):
             if at is not None and at > since and lease.keeper in _writers((manager,)):

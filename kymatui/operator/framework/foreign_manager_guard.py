@@ -10,7 +10,7 @@ from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import OPERATOR, format_time, last_writes, read_ref
 from kymatui.domain.kubernetes.refs import DEPLOYMENT, GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.controller_flags import read_controller_flags
-from kymatui.domain.kyma.kyma_keeper import CLOCKS_DIFFER, ELECTION, is_lifecycle_manager, read_lease
+from kymatui.domain.kyma.kyma_keeper import CLOCKS_DIFFER, ELECTION, RECENT_WRITE, is_lifecycle_manager, read_lease
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.remote.kyma_sync import ANNOTATION_OWNED_BY
 from kymatui.engine.cluster.ports import Cluster
@@ -22,7 +22,6 @@ P = ParamSpec("P")
 T = TypeVar("T")
 KYMA: Final = GroupVersionKind(OPERATOR, "v1beta2", "Kyma")
 _MANIFEST: Final = GroupVersionKind(OPERATOR, "v1beta2", "Manifest")
-_RECENT: Final = 600.0  # seconds; lifecycle-manager writes the status of a Kyma every five minutes
 
 
 def require_no_lifecycle_manager(home: Cluster, namespaces: Iterable[str], now: float, cancel: threading.Event) -> None:
@@ -42,8 +41,8 @@ def require_no_lifecycle_manager(home: Cluster, namespaces: Iterable[str], now: 
     hint = "scale its Deployment to 0 first"
     if not signs and not deployments:  # what is written after the last renewal is not of the Lease's holder
         ended = max((now - lease.age for lease in leases.values() if lease.age is not None), default=0.0)
-        signs = list(_writes(home, names, max(ended + CLOCKS_DIFFER, now - _RECENT), cancel))
-        hint = f"stop it where it runs, and try again {format_duration(_RECENT)} after its last write"
+        signs = list(_writes(home, names, max(ended + CLOCKS_DIFFER, now - RECENT_WRITE), cancel))
+        hint = f"stop it where it runs, and try again {format_duration(RECENT_WRITE)} after its last write"
     if signs:
         message = f"lifecycle-manager manages {home.name}: {'; '.join(signs)}"
         raise RefusedError(message, hint=f"{hint}; two controllers would undo each other's changes")

@@ -6,7 +6,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import product
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -414,8 +414,6 @@ _PATIENCE: Final = 2.0  # seconds until a server that does not answer is given u
 _MOST_NAMESPACES: Final = 5  # that are asked: those with the most Kymas
 _MOST_OBJECTS: Final = 20  # whose writers are read where a Lease says that nothing runs
 
-Known = tuple[Actor, bool, bool] | None
-
 
 class KeeperLeases:
     """The Leases that several sessions of a cluster read, each once in 30 s for all of them."""
@@ -453,15 +451,15 @@ class KeeperWatch:
 
     def refresh(self, client: Client, keepers: frozenset[Actor], namespaces: Iterable[str]) -> bool:
         """Read the Leases if that is due; return whether what runs has changed. `namespaces` are those of the Kymas."""
-        wanted = keepers, frozenset(namespaces)
-        if wanted == self._asked and self.pause:
+        key = keepers, frozenset(namespaces)
+        if key == self._asked and self.pause:
             return False
-        before, self.lease = self.lease, self._leases.read(client, *wanted) if keepers else None
-        self._asked, self._due = wanted if keepers else None, time.monotonic() + KEEPER_PERIOD
+        before, self.lease = self.lease, self._leases.read(client, *key) if keepers else None
+        self._asked, self._due = key if keepers else None, time.monotonic() + KEEPER_PERIOD
         return _known(before) != _known(self.lease)
 
 
-def _known(lease: KeeperLease | None) -> Known:
+def _known(lease: KeeperLease | None) -> tuple[Actor, bool, bool] | None:
     return None if lease is None else (lease.keeper, lease.works, bool(lease.unread))
 
 
@@ -475,57 +473,44 @@ def read_keeper(client: Client, keepers: Iterable[Actor], namespaces: Collection
 
     A server that hangs is given up after 2 s.
     """
-    leases = [lease for keeper in sorted(keepers) if (lease := _lease_of(client, keeper, namespaces)) is not None]
+    leases = [lease for keeper in sorted(keepers) if (lease := _lease_of(client, keeper, sorted(namespaces)))]
     return min(leases, key=lambda lease: (not lease.works, bool(lease.unread)), default=None)
 
 
-def _lease_of(client: Client, keeper: Actor, namespaces: Collection[str]) -> KeeperLease | None:
+def _lease_of(client: Client, keeper: Actor, namespaces: Sequence[str]) -> KeeperLease | None:
     """Return the Lease that works, else one that is unread: it may be the one that counts."""
-    leases = _leases(client, keeper, sorted(namespaces))
-    return min(leases, key=lambda lease: (not lease.works, not lease.unread), default=None)
-
-
-def _leases(client: Client, keeper: Actor, namespaces: Collection[str]) -> Iterator[KeeperLease]:
     cancel = threading.Event()
     timer = threading.Timer(_PATIENCE, cancel.set)
     timer.daemon = True
     timer.start()
-    is_own = keeper is Actor.OPERATOR
+    leases = []
     try:
-        for namespace in (LEASE.namespace,) if is_own else namespaces:
-            lease = _read(client, keeper, LEASE.name if is_own else ELECTION, namespace, cancel)
-            if lease is not None:
-                yield lease if lease.works else _doubted(client, lease, namespaces, cancel)
+        for namespace in (LEASE.namespace,) if keeper is Actor.OPERATOR else namespaces:
+            if (lease := _read(client, keeper, namespace, cancel)) is not None:
+                is_known = lease.works or lease.unread
+                leases.append(lease if is_known else _doubted(client, lease, namespaces, cancel))
     except KymatuiError as error:  # callers go by what was written
-        yield KeeperLease("", keeper=keeper, unread=str(error))
+        leases.append(KeeperLease("", keeper=keeper, unread=str(error)))
     finally:
         timer.cancel()
+    return min(leases, key=lambda lease: (not lease.works, not lease.unread), default=None)
 
 
-def _read(client: Client, keeper: Actor, name: str, namespace: str, cancel: threading.Event) -> KeeperLease | None:
+def _read(client: Client, keeper: Actor, namespace: str, cancel: threading.Event) -> KeeperLease | None:
     """Return what a Lease reports; None where lifecycle-manager has none: it may run without."""
+    is_own = keeper is Actor.OPERATOR
     try:
-        raw = client.get(LEASES, name, namespace, cancel=cancel)
+        raw = client.get(LEASES, LEASE.name if is_own else ELECTION, namespace, cancel=cancel)
     except NotFoundError:
-        return KeeperLease("", keeper=keeper) if keeper is Actor.OPERATOR else None
-    now = client.transport.server_time()
-    return read_lease(raw, now, is_dead if keeper is Actor.OPERATOR else lambda _: False, keeper)
+        return KeeperLease("", keeper=keeper) if is_own else None
+    return read_lease(raw, client.transport.server_time(), is_dead if is_own else lambda _: False, keeper)
 
 
-def _doubted(client: Client, lease: KeeperLease, namespaces: Collection[str], cancel: threading.Event) -> KeeperLease:
+def _doubted(client: Client, lease: KeeperLease, namespaces: Sequence[str], cancel: threading.Event) -> KeeperLease:
     """Return the Lease of what does not run, as unread if it has written since: it may run without leader election."""
-    objects = (raw for namespace in namespaces for raw in _first_objects(client, namespace, cancel))
-    written = write_since(lease, islice(objects, _MOST_OBJECTS), client.transport.server_time())
-    if not written or lease.unread:
-        return lease
-    return replace(lease, unread=f"{lease.evidence}, but it wrote {written} later")
-
-
-def _first_objects(client: Client, namespace: str, cancel: threading.Event) -> Iterator[Object]:
-    """Yield the first Kymas of a namespace, and the first Manifests where it has none."""
-    for fixed in (KYMA_KINDS[0], KYMA_KINDS[3]):
+    for namespace, fixed in product(namespaces, (KYMA_KINDS[0], KYMA_KINDS[3])):
         resource = client.discovery.find_kind(fixed.group, fixed.kind, fixed.versions)
         page = next(client.pages(resource, namespace, limit=_MOST_OBJECTS, cancel=cancel), None) if resource else None
-        if page is not None and page.items:
-            yield from page.items
-            return
+        if page is not None and (written := write_since(lease, page.items, client.transport.server_time())):
+            return replace(lease, unread=f"{lease.evidence}, but it wrote {written} later")
+    return lease
